@@ -1,0 +1,78 @@
+# Needs python3 >= 3.11 and make; `make help` lists the targets.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+WARM := .venv/.warm
+BENCH_INSTALLED := .venv-bench/.installed
+
+# Empty settings and no configuration file: what this machine's pip is told must not reach the locks.
+LOCK := PIP_CONFIG_FILE=/dev/null PIP_EXTRA_INDEX_URL= PIP_FIND_LINKS= CUSTOM_COMPILE_COMMAND="make lock" \
+	$(BIN)/pip-compile pyproject.toml --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_OPTIONS)
+
+# $(call install,the virtual environment,the lock file)
+define install
+	@command -v $(PYTHON) >/dev/null || { echo "Sluice needs python3 >= 3.11, and '$(PYTHON)' was not found."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Sluice needs python3 >= 3.11, and '$(PYTHON)' is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "Sluice needs Python's venv module. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $(2)
+	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endef
+
+.PHONY: help setup run check test e2e bench bench-kernels lock clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
+		printf '%-14s %s\n' "$$name" "$$text"; done
+
+setup: $(WARM) ## make .venv, install what the locks name, compile the kernels
+
+run: setup ## show what Sluice can do so far (the service comes later)
+	@$(BIN)/sluice --help
+
+check: $(INSTALLED) ## lint, format, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: setup ## every test that needs no system package
+	$(BIN)/pytest
+
+e2e: ## tests that need system packages (none yet)
+	@echo "There are no end-to-end tests yet."
+
+bench: bench-kernels ## every benchmark
+
+bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries
+	.venv-bench/bin/python -m load_tests.kernels
+
+lock: $(INSTALLED) ## write the lock files anew (LOCK_OPTIONS=--upgrade takes newer versions)
+	$(LOCK) --output-file .ci/requirements.txt
+	$(LOCK) --extra dev --constraint .ci/requirements.txt --output-file .ci/requirements-dev.txt
+	$(LOCK) --extra dev --extra bench --constraint .ci/requirements-dev.txt --output-file .ci/requirements-bench.txt
+
+clean: ## remove environments, caches and builds
+	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml .ci/requirements-dev.txt
+	$(call install,.venv,.ci/requirements-dev.txt)
+	@touch $@
+
+$(BENCH_INSTALLED): pyproject.toml .ci/requirements-bench.txt
+	$(call install,.venv-bench,.ci/requirements-bench.txt)
+	@touch $@
+
+# Compiled once here, so that the first command or test does not wait for it.
+$(WARM): $(INSTALLED) $(shell find kernels -name "*.py")
+	$(BIN)/sluice warm
+	@touch $@
