@@ -1,0 +1,1 @@
+"""The pure core: events in, state out. No clock, no randomness, no I/O."""

@@ -1,0 +1,33 @@
+"""What can happen to a tenant. Its log is a sequence of these, and its state is a function of the log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.learning.config import Value
+from app.learning.example import Example
+
+
+@dataclass(frozen=True, slots=True)
+class TenantConfigured:
+    """Settings were changed: only those named."""
+
+    changes: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackGiven:
+    """Someone said what an example is: 1 an anomaly, -1 normal."""
+
+    example: Example
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesRemoved:
+    """Features were dropped whose weight and evidence are both negligible."""
+
+    weight_at_most: float
+    evidence_at_most: float
+
+
+Event = TenantConfigured | FeedbackGiven | FeaturesRemoved

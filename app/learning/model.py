@@ -1,0 +1,207 @@
+"""One model: the feature table, what is kept beside it, and the kernels that work on both."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.learning.config import Config
+from app.learning.example import Example
+from app.learning.names import BIAS_KEY
+from kernels import tally as place
+from kernels.arrays import Bytes, Floats, Ints, Keys
+from kernels.examples import canonical, canonical_batch
+from kernels.layout import copy_rows, fits, pack, spread
+from kernels.memory import Memory
+from kernels.table import LEAST_BITS, LOAD, spare, table_size
+
+NO_BIAS = 0
+ALL = np.empty(0, np.uint8)
+ROWS_AT_ONCE = 65_536
+LEAST_DENSE = 16
+MOST_BITS = 32
+NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Every feature: key, weight, and evidence (how much the model has seen of it), in the order of the table."""
+
+    keys: Keys
+    weights: Floats
+    evidence: Floats
+
+
+class Model:
+    """What has been learnt under one configuration."""
+
+    def __init__(self, config: Config) -> None:
+        self._algorithm = config.algorithm
+        self.width = len(self._algorithm.FRESH) + 1
+        self.memory = Memory(table_size(LEAST_BITS, self.width))
+        self.tally = place.new_tally(LEAST_BITS)
+        self.dense = np.zeros((0, 0))
+        self.configure(config)
+
+    def configure(self, config: Config) -> None:
+        """Go on under another configuration whose state has the same meaning."""
+        self.config = config
+        self._algorithm = config.algorithm
+        self._settings = config.settings()
+        self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
+
+    def can_become(self, config: Config) -> bool:
+        """Whether what has been learnt keeps its meaning under another configuration."""
+        return self._algorithm.STATE == config.algorithm.STATE
+
+    @property
+    def features(self) -> int:
+        """Features with a row in the table."""
+        return int(self.tally[place.FEATURES])
+
+    @property
+    def dropped(self) -> int:
+        """How often a new feature found the table at its limit."""
+        return int(self.tally[place.DROPPED])
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the table and the matrix."""
+        return int(self.memory.rows.nbytes + self.dense.nbytes)
+
+    def score(self, example: Example) -> tuple[float, Keys, Floats]:
+        """Score without learning; with the contribution of each feature to the score, by key."""
+        keys, values = canonical(example.keys, example.values, self.config.l2, self._bias)
+        weights = np.empty(keys.size)
+        score = self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
+        return score, keys, weights * values
+
+    def learn(self, example: Example, label: int) -> float:
+        """Learn one example; return its score from before."""
+        keys, values = canonical(example.keys, example.values, self.config.l2, self._bias)
+        while True:
+            score = self._algorithm.learn(
+                self.memory.rows, self.dense, self.tally, keys, values, float(label), self._settings
+            )
+            if self.tally[place.OUTCOME] != place.TABLE_FULL:
+                return score
+            self._grow()
+
+    def canonical(self, starts: Ints, keys: Keys, values: Floats) -> tuple[Ints, Keys, Floats]:
+        """Bring a batch as read into the form that `stream` takes, under this configuration."""
+        return canonical_batch(starts, keys, values, self.config.l2, self._bias)
+
+    def stream(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> Floats:
+        """Test, then train, over a canonical batch; return the scores."""
+        scores = np.empty(labels.size)
+        done = 0
+        while True:
+            done = self._algorithm.stream(
+                self.memory.rows, self.dense, self.tally, keys, values, starts, labels, self._settings, scores, done
+            )
+            if done == labels.size:
+                return scores
+            self._grow()
+
+    @property
+    def updated(self) -> bool:
+        """Whether the last example moved a weight."""
+        return bool(self.tally[place.OUTCOME] == place.UPDATED)
+
+    def survey(self) -> Survey:
+        """Look at every feature."""
+        weights, sizes, evidence = np.empty((3, self.features))
+        self._algorithm.survey(self.memory.rows, self.dense, self.tally, self._settings, weights, sizes, evidence)
+        keys = np.concatenate([np.empty(0, np.uint64), *(rows[:, 0].view(np.uint64) for rows in self.rows())])
+        return Survey(keys, weights, evidence)
+
+    def remove(self, weight_at_most: float, evidence_at_most: float) -> int:
+        """Forget features whose weight and evidence are both negligible; return how many."""
+        found = self.survey()
+        gone = (np.abs(found.weights) <= weight_at_most) & (found.evidence <= evidence_at_most)
+        if self.dense.size:
+            self._renumber(~gone)
+        self._lay_out((~gone).astype(np.uint8))
+        return int(gone.sum())
+
+    def rows(self) -> Iterator[Floats]:
+        """The rows in use in key order, the largest first, some at a time."""
+        at, left = 0, self.features
+        while left:
+            packed = np.empty((min(left, ROWS_AT_ONCE), self.width))
+            at = copy_rows(self.memory.rows, self.width, at, packed.reshape(-1))
+            left -= len(packed)
+            yield packed
+
+    def restore(self, tally: Floats, rows: Floats, dense: Floats) -> None:
+        """Take over what another model of the same configuration held; ValueError if it cannot have held that."""
+        _check(tally, rows, dense, numbered=self._algorithm.STATE == NUMBERED)
+        bits = int(tally[place.BITS])
+        self.tally, self.dense = tally, dense
+        self.memory = Memory(table_size(bits, self.width))
+        first = self.memory.rows.size - self.width - rows.size
+        self.memory.rows[first : first + rows.size] = rows.reshape(-1)
+        spread(self.memory.rows, self.width, first, bits)
+
+    def _grow(self) -> None:
+        """Make room for what the next example may bring: double the matrix if that was full, else the table."""
+        if self._algorithm.STATE == NUMBERED and self.features > len(self.dense.T):
+            self._grow_dense()
+            return
+        bits = int(self.tally[place.BITS]) + 1
+        self.memory.resize(table_size(bits, self.width))
+        self.tally[place.BITS] = bits
+        self._spread_again(ALL)
+
+    def _grow_dense(self) -> None:
+        old = len(self.dense.T)
+        size = max(LEAST_DENSE, 2 * old)
+        dense = np.vstack([np.zeros(size), np.eye(size)])
+        dense[: len(self.dense), :old] = self.dense
+        self.dense = dense
+
+    def _lay_out(self, keep: Bytes) -> None:
+        """Drop the rows that are not kept, and halve the table while they still fit well."""
+        self._spread_again(keep)
+        self.tally[place.FEATURES] = keep.sum()
+        bits = int(self.tally[place.BITS])
+        while bits > LEAST_BITS and self.features <= LOAD / 2 * (1 << (bits - 1)):
+            bits -= 1
+        if not fits(self.memory.rows, self.width, bits, (1 << bits) + spare(bits)):
+            return
+        self.tally[place.BITS] = bits
+        self._spread_again(ALL)
+        self.memory.resize(table_size(bits, self.width))
+
+    def _spread_again(self, keep: Bytes) -> None:
+        first = pack(self.memory.rows, self.width, keep)
+        spread(self.memory.rows, self.width, first, int(self.tally[place.BITS]))
+
+    def _renumber(self, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        """Take the features that go out of the matrix; the others keep their order."""
+        numbers = np.concatenate([rows[:, 1] for rows in self.rows()]).astype(np.int64)
+        staying = np.sort(numbers[keep])
+        size = len(self.dense.T)
+        dense = np.vstack([np.zeros(size), np.eye(size)])
+        dense[0, : staying.size] = self.dense[0, staying]
+        dense[1 : 1 + staying.size, : staying.size] = self.dense[np.ix_(1 + staying, staying)]
+        self.dense = dense
+        table = self.memory.rows.reshape(-1, self.width)
+        used = table[:, 0].view(np.uint64) != 0
+        table[used, 1] = np.searchsorted(staying, table[used, 1])
+
+
+def _check(tally: Floats, rows: Floats, dense: Floats, *, numbered: bool) -> None:
+    """Refuse what would lead a kernel out of its arrays: kernels do not check."""
+    if tally.size != place.SIZE or not np.isfinite(tally).all() or not np.isfinite(rows[:, 1:]).all():
+        raise ValueError("its numbers are not finite, or not as many as they should be")
+    bits = float(tally[place.BITS])
+    if bits not in range(LEAST_BITS, MOST_BITS + 1) or tally[place.FEATURES] != len(rows):
+        raise ValueError("its table has an impossible size")
+    order = ~np.ascontiguousarray(rows[:, 0]).view(np.uint64)
+    count = np.arange(len(rows))
+    places = np.maximum.accumulate((order >> np.uint64(64 - int(bits))).astype(np.int64) - count) + count
+    if (order[:-1] >= order[1:]).any() or (~order == 0).any() or (places >= (1 << int(bits)) + spare(int(bits))).any():
+        raise ValueError("its rows are not in order")
+    if numbered and (len(rows) > len(dense.T) or (np.sort(rows[:, 1]) != count).any()):
+        raise ValueError("its matrix does not fit its rows")

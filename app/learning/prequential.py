@@ -1,0 +1,96 @@
+"""Test-then-train accuracy: every label is first a test of the verdict that the model would have given."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernels.arrays import Bytes, Floats, Ints
+from kernels.confusion import count
+
+WINDOW = 1000  # examples in the sliding window
+FADING = 0.999  # what an example still counts for, one example later
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How verdicts met labels. Rates are None until they are defined: no observation is not a bad rate."""
+
+    true_negatives: float
+    false_positives: float
+    false_negatives: float
+    true_positives: float
+
+    @property
+    def examples(self) -> float:
+        """All examples."""
+        return self.positives + self.negatives
+
+    @property
+    def positives(self) -> float:
+        """Examples labelled 1: T+ in the paper."""
+        return self.true_positives + self.false_negatives
+
+    @property
+    def negatives(self) -> float:
+        """Examples labelled -1: T- in the paper."""
+        return self.true_negatives + self.false_positives
+
+    @property
+    def error(self) -> float | None:
+        """Share of wrong verdicts."""
+        return _ratio(self.false_positives + self.false_negatives, self.examples)
+
+    @property
+    def sensitivity(self) -> float | None:
+        """Share of anomalies that were found."""
+        return _ratio(self.true_positives, self.positives)
+
+    @property
+    def specificity(self) -> float | None:
+        """Share of normal examples that were left alone."""
+        return _ratio(self.true_negatives, self.negatives)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of sensitivity and specificity; None until both classes have been seen."""
+        return self.weighted_sum(0.5)
+
+    def weighted_sum(self, mu_positive: float) -> float | None:
+        """Weight sensitivity and specificity as the paper's *sum* does: mu+ sensitivity + mu- specificity."""
+        sensitivity, specificity = self.sensitivity, self.specificity
+        if sensitivity is None or specificity is None:
+            return None
+        return mu_positive * sensitivity + (1.0 - mu_positive) * specificity
+
+
+@dataclass(slots=True)
+class Prequential:
+    """The running counts: since the start, over the last WINDOW examples, and fading."""
+
+    total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
+    window: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
+    faded: Floats = field(default_factory=lambda: np.zeros(4))
+    ring: Bytes = field(default_factory=lambda: np.zeros(WINDOW, np.uint8))
+
+    def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
+        """Count the verdicts that these scores mean."""
+        count(self.total, self.window, self.faded, self.ring, labels, scores, threshold, FADING)
+
+    @property
+    def lifetime(self) -> Confusion:
+        """Counts since the start."""
+        return Confusion(*self.total.tolist())
+
+    @property
+    def recent(self) -> Confusion:
+        """Counts over the sliding window."""
+        return Confusion(*self.window.tolist())
+
+    @property
+    def fading(self) -> Confusion:
+        """Counts in which the past fades."""
+        return Confusion(*self.faded.tolist())
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,140 @@
+"""Ada-RDA: adaptive regularised dual averaging with a diagonal matrix (Duchi, Hazan, Singer 2011).
+
+theta gathers the gradients and G their squares; lambda_t grows with t.
+"""
+
+import math
+
+import numpy as np
+
+from kernels.arrays import Floats, Ints, Keys
+from kernels.compiling import kernel
+from kernels.maths import dot, soft
+from kernels.settings import DELTA, ETA, KEEP, TARGET
+from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due, settle
+from kernels.table import EMPTY, enter, gather
+from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+
+STATE = ("theta", "squares")
+FRESH = (0.0, 0.0)
+WIDTH = 3
+WORK = 3
+OPTIONS = frozenset({"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting"})
+DEFAULTS = {"eta": 2.0, "lambda_schedule": "linear"}
+
+
+@kernel
+def score(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
+) -> float:
+    """Score one example without writing; leave the weight of each of its features in `weights`."""
+    work = np.empty((WORK, keys.size))
+    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
+    result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
+    weights[:] = work[2]
+    return result
+
+
+@kernel
+def learn(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
+) -> float:
+    """Learn one example in place; return the score it had before."""
+    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
+    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+
+
+@kernel
+def stream(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    starts: Ints,
+    labels: Floats,
+    settings: Floats,
+    scores: Floats,
+    first: int,
+) -> int:
+    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
+    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
+    for i in range(first, labels.size):
+        start, stop = starts[i], starts[i + 1]
+        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
+        if tally[OUTCOME] == TABLE_FULL:
+            return i
+    return labels.size
+
+
+@kernel
+def survey(
+    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
+) -> None:
+    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
+    bits = rows.view(np.uint64)
+    scale, threshold = tally[SCALE], lambda_at(tally[STEP], tally, settings)
+    found = 0
+    for at in range(0, rows.size, WIDTH):
+        if found == weights.size:
+            return
+        if bits[at] == EMPTY:
+            continue
+        theta, squares = rows[at + 1] * scale, rows[at + 2] * scale
+        weights[found] = settings[ETA] * soft(theta, threshold) / (settings[DELTA] + math.sqrt(squares))
+        sizes[found], evidence[found] = abs(theta), squares
+        found += 1
+
+
+@kernel
+def _step(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    start: int,
+    stop: int,
+    label: float,
+    settings: Floats,
+    slots: Keys,
+    work: Floats,
+) -> float:
+    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
+        return 0.0
+    cost = begin(tally, label, settings)
+    x = values[start:stop]
+    grown = 1.0 / tally[SCALE]
+    result = _predict(work, x, tally[SCALE], lambda_at(tally[STEP], tally, settings), settings)
+    tally[OUTCOME] = UNCHANGED
+    if label * result < 1.0:
+        step, theta, squares = cost * label * grown, work[0], work[1]
+        for k in range(x.size):
+            rows[slots[k] + np.uint64(1)] = theta[k] + step * x[k]
+            rows[slots[k] + np.uint64(2)] = squares[k] + x[k] * x[k] * grown
+        tally[OUTCOME] = UPDATED
+    _after(rows, dense, tally, settings)
+    return result
+
+
+@kernel
+def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
+    """Leave w beside the gathered state; return w.x."""
+    theta, squares, weights = work[0], work[1], work[2]
+    for k in range(x.size):
+        adapted = settings[DELTA] + math.sqrt(squares[k] * scale)
+        weights[k] = settings[ETA] * soft(theta[k] * scale, threshold) / adapted
+    return dot(weights, x)
+
+
+@kernel
+def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
+    """Settle a faint common factor; look for lambda if it is time to."""
+    if tally[SCALE] < FAINT:
+        settle(rows, WIDTH, tally)
+    sample = sample_due(tally, settings)
+    if sample > 0:
+        found = np.empty((3, sample))
+        survey(rows, dense, tally, settings, found[0], found[1], found[2])
+        tally[LAMBDA] = quantile(found[1], settings[TARGET])

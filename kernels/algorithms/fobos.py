@@ -1,0 +1,136 @@
+"""FOBOS: forward-backward splitting with the rate eta / sqrt(t) (Duchi, Singer 2009).
+
+The backward step shrinks all weights on every example. Lazily: GRAVITY sums up all shrinking so far, and a row
+remembers the sum at its last touch.
+"""
+
+import math
+
+import numpy as np
+
+from kernels.arrays import Floats, Ints, Keys
+from kernels.compiling import kernel
+from kernels.maths import dot, soft
+from kernels.settings import ETA, TARGET
+from kernels.steps import begin, lambda_at, longest, quantile, sample_due
+from kernels.table import EMPTY, enter, gather
+from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+
+STATE = ("w", "touched")
+FRESH = (0.0, 0.0)
+WIDTH = 3
+WORK = 2
+OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity"})
+DEFAULTS = {"eta": 64.0}
+
+
+@kernel
+def score(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
+) -> float:
+    """Score one example without writing; leave the weight of each of its features in `weights`."""
+    work = np.empty((WORK, keys.size))
+    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    result = _predict(work, values, tally[GRAVITY])
+    weights[:] = work[0]
+    return result
+
+
+@kernel
+def learn(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
+) -> float:
+    """Learn one example in place; return the score it had before."""
+    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
+    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+
+
+@kernel
+def stream(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    starts: Ints,
+    labels: Floats,
+    settings: Floats,
+    scores: Floats,
+    first: int,
+) -> int:
+    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
+    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
+    for i in range(first, labels.size):
+        start, stop = starts[i], starts[i + 1]
+        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
+        if tally[OUTCOME] == TABLE_FULL:
+            return i
+    return labels.size
+
+
+@kernel
+def survey(
+    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
+) -> None:
+    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
+    bits = rows.view(np.uint64)
+    found = 0
+    for at in range(0, rows.size, WIDTH):
+        if found == weights.size:
+            return
+        if bits[at] == EMPTY:
+            continue
+        w = soft(rows[at + 1], tally[GRAVITY] - rows[at + 2])
+        weights[found], sizes[found], evidence[found] = w, abs(w), abs(w)
+        found += 1
+
+
+@kernel
+def _step(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    start: int,
+    stop: int,
+    label: float,
+    settings: Floats,
+    slots: Keys,
+    work: Floats,
+) -> float:
+    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
+        return 0.0
+    cost = begin(tally, label, settings)
+    x = values[start:stop]
+    rate = settings[ETA] / math.sqrt(tally[STEP])
+    result = _predict(work, x, tally[GRAVITY])
+    tally[OUTCOME] = UNCHANGED
+    if label * result < 1.0:
+        step, w = rate * cost * label, work[0]
+        for k in range(x.size):
+            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k]
+            rows[slots[k] + np.uint64(2)] = tally[GRAVITY]
+        tally[OUTCOME] = UPDATED
+    tally[GRAVITY] += rate * lambda_at(tally[STEP], tally, settings)
+    _truncate(rows, dense, tally, settings)
+    return result
+
+
+@kernel
+def _predict(work: Floats, x: Floats, gravity: float) -> float:
+    """Turn the gathered state into w as it is now; return w.x."""
+    w, touched = work[0], work[1]
+    for k in range(x.size):
+        w[k] = soft(w[k], gravity - touched[k])
+    return dot(w, x)
+
+
+@kernel
+def _truncate(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
+    """Shrink every weight by the target sparsity's quantile, if it is time to."""
+    sample = sample_due(tally, settings)
+    if sample > 0:
+        found = np.empty((3, sample))
+        survey(rows, dense, tally, settings, found[0], found[1], found[2])
+        tally[GRAVITY] += quantile(found[1], settings[TARGET])

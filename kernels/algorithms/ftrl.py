@@ -1,0 +1,148 @@
+"""FTRL-proximal with the logistic loss and class costs (McMahan and others 2013).
+
+Beyond the paper: measured as one of its strongest rivals. eta is their alpha, delta their beta.
+"""
+
+import math
+
+import numpy as np
+
+from kernels.arrays import Floats, Ints, Keys
+from kernels.compiling import kernel
+from kernels.maths import dot, logistic, soft
+from kernels.settings import DELTA, ETA, KEEP, TARGET
+from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due, settle
+from kernels.table import EMPTY, enter, gather
+from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+
+STATE = ("z", "squares")
+FRESH = (0.0, 0.0)
+WIDTH = 3
+WORK = 3
+OPTIONS = frozenset({"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting", "costs"})
+DEFAULTS = {"eta": 2.0}
+LOSS = "logistic"
+
+
+@kernel
+def score(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
+) -> float:
+    """Score one example without writing; leave the weight of each of its features in `weights`."""
+    work = np.empty((WORK, keys.size))
+    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
+    result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
+    weights[:] = work[2]
+    return result
+
+
+@kernel
+def learn(
+    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
+) -> float:
+    """Learn one example in place; return the score it had before."""
+    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
+    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+
+
+@kernel
+def stream(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    starts: Ints,
+    labels: Floats,
+    settings: Floats,
+    scores: Floats,
+    first: int,
+) -> int:
+    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
+    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
+    for i in range(first, labels.size):
+        start, stop = starts[i], starts[i + 1]
+        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
+        if tally[OUTCOME] == TABLE_FULL:
+            return i
+    return labels.size
+
+
+@kernel
+def survey(
+    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
+) -> None:
+    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
+    bits = rows.view(np.uint64)
+    scale, threshold = tally[SCALE], lambda_at(tally[STEP], tally, settings)
+    found = 0
+    for at in range(0, rows.size, WIDTH):
+        if found == weights.size:
+            return
+        if bits[at] == EMPTY:
+            continue
+        z, squares = rows[at + 1] * scale, rows[at + 2] * scale
+        weights[found] = _weight(z, squares, threshold, settings)
+        sizes[found], evidence[found] = abs(z), squares
+        found += 1
+
+
+@kernel
+def _step(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    start: int,
+    stop: int,
+    label: float,
+    settings: Floats,
+    slots: Keys,
+    work: Floats,
+) -> float:
+    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
+        return 0.0
+    cost = begin(tally, label, settings)
+    x = values[start:stop]
+    scale, eta = tally[SCALE], settings[ETA]
+    grown = 1.0 / scale
+    result = _predict(work, x, scale, lambda_at(tally[STEP], tally, settings), settings)
+    slope = cost * (logistic(result) - (1.0 if label > 0.0 else 0.0))
+    z, squares, weights = work[0], work[1], work[2]
+    for k in range(x.size):
+        gradient, before = slope * x[k], squares[k] * scale
+        after = before + gradient * gradient
+        sigma = (math.sqrt(after) - math.sqrt(before)) / eta
+        rows[slots[k] + np.uint64(1)] = z[k] + (gradient - sigma * weights[k]) * grown
+        rows[slots[k] + np.uint64(2)] = after * grown
+    tally[OUTCOME] = UPDATED if slope != 0.0 else UNCHANGED
+    _after(rows, dense, tally, settings)
+    return result
+
+
+@kernel
+def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
+    """Leave w beside the gathered state; return w.x."""
+    z, squares, weights = work[0], work[1], work[2]
+    for k in range(x.size):
+        weights[k] = _weight(z[k] * scale, squares[k] * scale, threshold, settings)
+    return dot(weights, x)
+
+
+@kernel
+def _weight(z: float, squares: float, threshold: float, settings: Floats) -> float:
+    return -soft(z, threshold) * settings[ETA] / (settings[DELTA] + math.sqrt(squares))
+
+
+@kernel
+def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
+    """Settle a faint common factor; look for lambda if it is time to."""
+    if tally[SCALE] < FAINT:
+        settle(rows, WIDTH, tally)
+    sample = sample_due(tally, settings)
+    if sample > 0:
+        found = np.empty((3, sample))
+        survey(rows, dense, tally, settings, found[0], found[1], found[2])
+        tally[LAMBDA] = quantile(found[1], settings[TARGET])

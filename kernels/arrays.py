@@ -1,0 +1,9 @@
+"""The array types that kernels speak."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]  # never float32: its sums stall and cancel on long streams
+Keys = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]

@@ -1,0 +1,54 @@
+"""How kernels are compiled, and where the compiled code is kept.
+
+Numba notices a change in a function's own file, but not in the functions of other files that it calls. So the cache
+lies in a folder named after a hash of all kernel sources: any change compiles anew, and an old folder is never read
+again.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+SOURCES = Path(__file__).parent
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call, keep on disk, run without the GIL; never fastmath: replay must be bit-identical."""
+    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def cache_folder() -> Path:
+    """Where the compiled kernels of exactly these sources are kept."""
+    return _base() / f"kernels-{_fingerprint()}"
+
+
+def _fingerprint() -> str:
+    digest = hashlib.blake2b(numba.__version__.encode(), digest_size=8)
+    for source in sorted(SOURCES.rglob("*.py")):
+        digest.update(source.relative_to(SOURCES).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _base() -> Path:
+    """The operator's choice, else beside the sources, else (read-only installation) the user's or a private folder."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    for folder in (SOURCES / "__pycache__", Path.home() / ".cache" / "sluice"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="sluice-"))
+
+
+numba.config.CACHE_DIR = str(cache_folder())

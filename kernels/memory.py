@@ -1,0 +1,43 @@
+"""Memory for the feature table: zeroed, grown in place, and in huge pages once it is large.
+
+Growing by copying needs the old and the new table at once: half as much again at the worst moment. So a large table
+is an anonymous mapping, which the operating system lengthens by moving its pages.
+"""
+
+import mmap
+
+import numpy as np
+
+from kernels.arrays import Floats
+
+LARGE_BYTES = 1 << 22  # below this copying is cheap, and a mapping of its own would be wasteful
+FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+
+
+class Memory:
+    """A zeroed float64 array, `rows`, that can change its length."""
+
+    def __init__(self, size: int) -> None:
+        self._mapping: mmap.mmap | None = None
+        self.rows = self._allocate(size)
+
+    def resize(self, size: int) -> None:
+        """Change the length; new places are 0. Arrays taken from `rows` before must not be used any more."""
+        if self._mapping is not None and 8 * size >= LARGE_BYTES:
+            self.rows = np.empty(0)
+            self._mapping.resize(8 * size)
+            self.rows = np.frombuffer(self._mapping, np.float64)
+        else:
+            before = self.rows
+            self.rows = self._allocate(size)
+            self.rows[: min(size, before.size)] = before[:size]
+
+    def _allocate(self, size: int) -> Floats:
+        if 8 * size < LARGE_BYTES:
+            self._mapping = None
+            return np.zeros(size)
+        self._mapping = mmap.mmap(-1, 8 * size, flags=FLAGS)
+        self._mapping.madvise(
+            mmap.MADV_HUGEPAGE
+        )  # random rows of a large table: most of the cost is address translation
+        return np.frombuffer(self._mapping, np.float64)

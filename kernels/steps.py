@@ -1,0 +1,95 @@
+"""What happens around every example, whatever the algorithm: counting, costs, lambda_t, discounts, target sparsity."""
+
+import math
+
+import numpy as np
+
+from kernels.arrays import Floats, Ints
+from kernels.compiling import kernel
+from kernels.settings import (
+    AUTO_COSTS,
+    COST_NEGATIVE,
+    COST_POSITIVE,
+    ETA,
+    INVERSE_T,
+    KEEP,
+    LAMBDA0,
+    LINEAR,
+    ODDS,
+    SCHEDULE,
+    SQRT_T,
+    TARGET,
+    TIMES_ETA,
+)
+from kernels.tally import FEATURES, LAMBDA, NEGATIVES, POSITIVES, SCALE, STEP
+
+FAINT = 2.0**-200  # when the common factor is this small, it is settled into the rows before it can underflow
+SAMPLE = 4096  # features looked at to find lambda for a target sparsity
+PERIOD = 1024  # examples between two such looks, after the first doublings
+
+
+@kernel
+def begin(tally: Floats, label: float, settings: Floats) -> float:
+    """Count the example and discount the past; return the cost of the label's class."""
+    tally[STEP] += 1.0
+    tally[POSITIVES if label > 0.0 else NEGATIVES] += 1.0
+    tally[SCALE] *= settings[KEEP]
+    if settings[AUTO_COSTS] == 0.0:
+        return settings[COST_POSITIVE] if label > 0.0 else settings[COST_NEGATIVE]
+    root = math.sqrt(settings[ODDS] * (tally[NEGATIVES] + 1.0) / (tally[POSITIVES] + 1.0))
+    return root if label > 0.0 else 1.0 / root
+
+
+@kernel
+def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
+    """lambda_t of the schedule, or what the target sparsity has found."""
+    if settings[TARGET] > 0.0:
+        return tally[LAMBDA]
+    schedule = settings[SCHEDULE]
+    chosen = settings[LAMBDA0]
+    if schedule == TIMES_ETA:
+        return settings[ETA] * chosen
+    if schedule == INVERSE_T:
+        return chosen / max(t, 1.0)
+    if schedule == SQRT_T:
+        return chosen * math.sqrt(t)
+    if schedule == LINEAR:
+        return chosen * t
+    return chosen
+
+
+@kernel
+def sample_due(tally: Floats, settings: Floats) -> int:
+    """How many features to look at now for the target sparsity: 0 most of the time."""
+    if settings[TARGET] == 0.0:
+        return 0
+    step = int(tally[STEP])
+    if step % PERIOD != 0 and (step > PERIOD or step & (step - 1) != 0):
+        return 0
+    return int(min(tally[FEATURES], SAMPLE))
+
+
+@kernel
+def quantile(sizes: Floats, share: float) -> float:
+    """Return the ceil(share * k)-th smallest of k sizes."""
+    rank = int(math.ceil(share * sizes.size))
+    return float(np.partition(sizes, rank - 1)[rank - 1])
+
+
+@kernel
+def longest(starts: Ints) -> int:
+    """Non-zeros of the longest example."""
+    most = 0
+    for i in range(starts.size - 1):
+        most = max(most, starts[i + 1] - starts[i])
+    return most
+
+
+@kernel
+def settle(rows: Floats, width: int, tally: Floats) -> None:
+    """Multiply the common factor into every state, where all states are plain sums."""
+    scale = tally[SCALE]
+    for at in range(0, rows.size, width):
+        for j in range(1, width):
+            rows[at + j] *= scale
+    tally[SCALE] = 1.0
