@@ -1,0 +1,33 @@
+"""URL lists: `timestamp<TAB>label<TAB>url`; the timestamp may be empty and is not used."""
+
+from app.datasets.batch import Batch
+from app.datasets.errors import MalformedLine
+from app.datasets.faults import Faults
+from app.datasets.lines import Block
+from app.datasets.rows import Rows, parse_lines
+from app.datasets.scanning import quoted
+from app.features.url import url_features
+
+LABELS = {b"1": 1.0, b"+1": 1.0, b"-1": -1.0, b"0": -1.0}
+FIELDS = 3
+
+
+def parse(block: Block, faults: Faults) -> Batch:
+    """Parse a block of lines."""
+    return parse_lines(block, faults, _add)
+
+
+def _add(rows: Rows, text: bytes) -> None:
+    fields = text.split(b"\t")
+    if len(fields) != FIELDS:
+        raise MalformedLine(f"{quoted(text)} is not timestamp, label and URL with tabs between them")
+    _, label, url = fields
+    if label not in LABELS:
+        raise MalformedLine(f"{quoted(label)} is not a label (1, -1 or 0)")
+    if not url:
+        raise MalformedLine("the URL is empty")
+    try:
+        names = url_features(url.decode())
+    except UnicodeDecodeError as error:
+        raise MalformedLine(f"{quoted(url)} is not UTF-8") from error
+    rows.add(LABELS[label], names, [1.0] * len(names))

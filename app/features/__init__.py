@@ -1,0 +1,1 @@
+"""Turns URLs into named features."""
