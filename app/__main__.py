@@ -1,0 +1,7 @@
+"""`python -m app` is `sluice`."""
+
+import sys
+
+from app.cli import main
+
+sys.exit(main())

@@ -1,0 +1,75 @@
+"""`sluice inspect`: what is in a model."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from app.cli.showing import figures, percent, table
+from app.learning.errors import BadSnapshot
+from app.learning.snapshot import load
+from app.learning.state import TenantState
+
+
+def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
+    """Add the command."""
+    parser: ArgumentParser = commands.add_parser(
+        "inspect", help="show what is in a model", description="Check a model and show its figures and largest weights."
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL")
+    parser.add_argument("--top", type=int, default=20, help="how many weights to show (default: 20)")
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.set_defaults(run=inspect)
+
+
+def load_model(path: Path) -> TenantState:
+    """Read a model file, with an error that names it."""
+    try:
+        return load(path.read_bytes())
+    except BadSnapshot as error:
+        raise BadSnapshot(f"{path}: {error}") from None
+
+
+def inspect(chosen: Namespace) -> None:
+    """Run the command."""
+    state = load_model(chosen.model)
+    result = figures(state) | {"top_weights": _top(state, max(chosen.top, 0))}
+    if chosen.json:
+        print(msgspec.json.format(msgspec.json.encode(result)).decode())
+    else:
+        print(_text(result))
+
+
+def _top(state: TenantState, count: int) -> list[dict[str, Any]]:
+    """The weights of the largest size; ties by key, so that two looks show the same."""
+    survey = state.model.survey()
+    order = np.lexsort((survey.keys, -np.abs(survey.weights)))[:count]
+    return [
+        {
+            "feature": state.names.name_of(int(survey.keys[i])),
+            "weight": float(survey.weights[i]),
+            "evidence": float(survey.evidence[i]),
+        }
+        for i in order
+        if survey.weights[i] != 0.0
+    ]
+
+
+def _text(result: dict[str, Any]) -> str:
+    settings = ", ".join(f"{name} {value}" for name, value in result["config"].items() if value is not None)
+    rates = ("error", "balanced_accuracy", "sensitivity", "specificity")
+    sparsity = percent(result["sparsity"], 1)
+    weights = [[each["feature"], f"{each['weight']:+.4f}", f"{each['evidence']:.4g}"] for each in result["top_weights"]]
+    lines = (
+        settings,
+        f"digest {result['digest']}, version {result['version']:,}",
+        f"{result['examples']:,} examples: {result['positives']:,} anomalies and {result['negatives']:,} normal",
+        ", ".join(f"{rate.replace('_', ' ')} {percent(result[rate])}%" for rate in rates),
+        f"{result['features']:,} features, {result['nonzero_weights']:,} of them with a weight (sparsity {sparsity}%)",
+        f"{result['memory_bytes'] / 2**20:.1f} MiB of memory",
+        "",
+        table(("feature", "weight", "evidence"), weights) if weights else "No feature has a weight.",
+    )
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""`sluice train`: learn a file and keep the model."""
+
+import os
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from app.cli.inspect import load_model
+from app.cli.learning import Learner, run
+from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for
+from app.cli.showing import figures, percent
+from app.learning.errors import BadSetting
+from app.learning.snapshot import dump
+from app.learning.state import TenantState
+
+
+def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
+    """Add the command."""
+    parser: ArgumentParser = commands.add_parser(
+        "train", help="learn a file of labelled examples and keep the model", description="Learn a file; write a model."
+    )
+    add_source(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="MODEL", help="where the model is written")
+    parser.add_argument("--onto", type=Path, metavar="MODEL", help="go on with this model, under its settings")
+    parser.add_argument("--algorithm", type=algorithm_name, help="default: cs-ssol")
+    add_settings(parser)
+    parser.set_defaults(run=train)
+
+
+def train(chosen: Namespace) -> None:
+    """Run the command."""
+    if not chosen.out.absolute().parent.is_dir():
+        raise BadSetting(f"{chosen.out} cannot be written: there is no folder {chosen.out.parent}")
+    learner = Learner(_start(chosen))
+    seen = run(chosen, [learner], keep_names=True)
+    save(learner.state, chosen.out)
+    result = figures(learner.state)
+    print(
+        f"{chosen.out}: {seen.examples:,} examples learnt in {seen.seconds:.1f} s, balanced accuracy "
+        f"{percent(result['balanced_accuracy'])}%, {result['features']:,} features, digest {result['digest']}"
+    )
+
+
+def save(state: TenantState, path: Path) -> None:
+    """Write aside, then rename: a crash leaves the old model or the new one, never half of one."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as file:
+            for piece in dump(state):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _start(chosen: Namespace) -> TenantState:
+    given = given_settings(chosen)
+    if chosen.onto is None:
+        return TenantState(settings_for(chosen.algorithm or "cs-ssol", given))
+    if given or chosen.algorithm:
+        raise BadSetting("--onto goes on under the model's own settings: give no algorithm and no settings with it")
+    return load_model(chosen.onto)

@@ -1,0 +1,81 @@
+"""`sluice warm`: compile every kernel once and keep the result on disk. Part of `make setup` and of an image's build.
+
+Otherwise the first call of each kernel compiles it, which takes seconds. Numba compiles for the types of its
+arguments, so this goes the ways that the application goes: it reads, scores, learns, removes and saves a few
+examples.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from argparse import Namespace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.datasets.reading import read
+from app.learning.events import FeaturesRemoved, FeedbackGiven
+from app.learning.example import example_of
+from app.learning.snapshot import dump, load
+from app.learning.state import TenantState, apply
+from kernels.compiling import cache_folder
+from kernels.registry import ALGORITHMS
+
+SAMPLES = {"sample.libsvm": "1 1:0.5 2:1\n-1 2:1e300 3:1\n", "sample.vw": "1 |a b:0.5 c\n-1 |a b d:0.25\n"}
+FEATURES = 200  # enough for the table to grow
+
+
+def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
+    """Add the command."""
+    parser = commands.add_parser(
+        "warm",
+        help="compile the kernels for this machine, once",
+        description="Compile the kernels and keep the result.",
+    )
+    parser.set_defaults(run=warm)
+
+
+def warm(_: Namespace) -> None:
+    """Run the command, on all processors."""
+    start = time.monotonic()
+    print("Compiling the kernels for this machine: about a minute, once.", flush=True)
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        tasks = {pool.submit(_read_samples): "reading"}
+        tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
+        for number, task in enumerate(as_completed(tasks), 1):
+            task.result()
+            print(f"  {number}/{len(tasks)} {tasks[task]}", flush=True)
+    _remove_old()
+    print(f"The kernels are ready, after {time.monotonic() - start:.0f} s.")
+
+
+def _read_samples() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in SAMPLES.items():
+            path = Path(folder) / name
+            path.write_text(text)
+            for batch in read(path, on_error="skip"):
+                TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
+
+
+def _use(algorithm: str) -> None:
+    """Go every way that a model of this algorithm can be used."""
+    state = TenantState({"algorithm": algorithm})
+    example = example_of({f"f{i}": 1.0 for i in range(FEATURES)})
+    apply(state, FeedbackGiven(example, label=1))
+    state.predict(example)
+    state.learn_batch(np.array([0, FEATURES]), example.keys, example.values, np.array([-1.0]))
+    apply(state, FeaturesRemoved(weight_at_most=0.0, evidence_at_most=0.0))
+    load(b"".join(dump(state)))
+
+
+def _remove_old() -> None:
+    """Compiled kernels of other sources are never read again."""
+    current = cache_folder()
+    for folder in current.parent.glob("kernels-*"):
+        if folder != current:
+            shutil.rmtree(folder, ignore_errors=True)
