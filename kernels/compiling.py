@@ -25,6 +25,11 @@ def kernel(function: Function) -> Function:
     return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def part(function: Function) -> Function:
+    """Compile into the kernels that call it; nothing is kept on disk, which would only lengthen a start."""
+    return cast("Function", njit(nogil=True, error_model="numpy")(function))
+
+
 def cache_folder() -> Path:
     """Where the compiled kernels of exactly these sources are kept."""
     return _base() / f"kernels-{_fingerprint()}"
@@ -32,7 +37,7 @@ def cache_folder() -> Path:
 
 def _fingerprint() -> str:
     digest = hashlib.blake2b(numba.__version__.encode(), digest_size=8)
-    for source in sorted(SOURCES.rglob("*.py")):
+    for source in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("*/*.py")]):
         digest.update(source.relative_to(SOURCES).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 
 LARGEST_VALUE = 1e100  # so that no square overflows
 SHORT = 24  # up to this many keys, plain insertion is the fastest way to sort
@@ -51,7 +51,7 @@ def canonical_batch(
     return out_starts, out_keys[: out_starts[-1]], out_values[: out_starts[-1]]
 
 
-@kernel
+@part
 def _canonical(
     keys: Keys,
     values: Floats,
@@ -69,7 +69,7 @@ def _canonical(
     return count
 
 
-@kernel
+@part
 def _sort(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> None:
     """Copy sorted by key, equal keys in the order given: spread by the upper bits (keys are hashes), then insertion."""
     count = keys.size
@@ -91,7 +91,7 @@ def _sort(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> Non
         out_keys[j], out_values[j] = key, value
 
 
-@kernel
+@part
 def _spread(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> None:
     """A counting sort by the upper bits, with about one key to a bucket."""
     bits = 1
@@ -109,7 +109,7 @@ def _spread(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> N
         places[bucket] += 1
 
 
-@kernel
+@part
 def _merge(keys: Keys, values: Floats, count: int) -> int:
     """Add up the values of equal keys and drop zeros, in place; return how many features remain."""
     kept = k = 0
@@ -125,7 +125,7 @@ def _merge(keys: Keys, values: Floats, count: int) -> int:
     return kept
 
 
-@kernel
+@part
 def _normalise(values: Floats) -> None:
     """Divide by the Euclidean norm, in two steps so that tiny values do not vanish when squared."""
     largest = 0.0
@@ -141,7 +141,7 @@ def _normalise(values: Floats) -> None:
         values[k] = values[k] / largest / norm
 
 
-@kernel
+@part
 def _add(keys: Keys, values: Floats, count: int, key: np.uint64, value: float) -> int:
     """Add one feature at its place; return how many there are now."""
     k = count

@@ -8,7 +8,7 @@ becomes 1.
 import numpy as np
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 
 P1 = np.uint64(0x9E3779B185EBCA87)
 P2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -60,7 +60,7 @@ def hash_name(text: Bytes, start: int | np.uint64, stop: int | np.uint64) -> np.
     return _finish(h + length, text, at, end)
 
 
-@kernel
+@part
 def _finish(h: np.uint64, text: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
     while at + np.uint64(8) <= end:
         h = _rotate(h ^ _round(np.uint64(0), _word(text, at)), 27) * P1 + P4
@@ -77,22 +77,22 @@ def _finish(h: np.uint64, text: Bytes, at: np.uint64, end: np.uint64) -> np.uint
     return h if h != np.uint64(0) else np.uint64(1)
 
 
-@kernel
+@part
 def _rotate(h: np.uint64, by: int) -> np.uint64:
     return (h << np.uint64(by)) | (h >> np.uint64(64 - by))
 
 
-@kernel
+@part
 def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
     return _rotate(lane + word * P2, 31) * P1
 
 
-@kernel
+@part
 def _merge(h: np.uint64, lane: np.uint64) -> np.uint64:
     return (h ^ _round(np.uint64(0), lane)) * P1 + P4
 
 
-@kernel
+@part
 def _half(text: Bytes, at: np.uint64) -> np.uint64:
     """Four bytes as a little-endian number; LLVM turns this into one load."""
     return (
@@ -103,6 +103,6 @@ def _half(text: Bytes, at: np.uint64) -> np.uint64:
     )
 
 
-@kernel
+@part
 def _word(text: Bytes, at: np.uint64) -> np.uint64:
     return _half(text, at) | _half(text, at + np.uint64(4)) << np.uint64(32)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.examples import LARGEST_VALUE
 from kernels.hashing import hash_name
 from kernels.numbers import EXACT, NONE, NOT_A_NUMBER, ONE, read_digits, read_number
@@ -46,7 +46,7 @@ def parse_libsvm(text: Bytes, parsed: Parsed, cursor: Ints) -> int:
     return answer
 
 
-@kernel
+@part
 def _parse_label(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     label, at = read_label(text, start)
     if label == 0.0 or not _ends_token(text[at]):
@@ -54,7 +54,7 @@ def _parse_label(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return DONE, label, at
 
 
-@kernel
+@part
 def _parse_pairs(
     text: Bytes, at: np.uint64, keys: Keys, values: Floats, name_starts: Ints, start: int
 ) -> tuple[int, np.uint64, np.uint64]:
@@ -74,7 +74,7 @@ def _parse_pairs(
         at = after
 
 
-@kernel
+@part
 def _parse_pair(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64, np.uint64]:
     """Return the value of a feature, where its index ends, and where the pair ends."""
     _, colon = read_digits(text, start, NONE)
@@ -90,11 +90,11 @@ def _parse_pair(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64, n
     return DONE, value if kind == EXACT else np.nan, colon, after
 
 
-@kernel
+@part
 def _ends_token(byte: int) -> bool:
     return is_blank(byte) or _ends_line(byte)
 
 
-@kernel
+@part
 def _ends_line(byte: int) -> bool:
     return byte == NEWLINE or byte == COMMENT  # noqa: PLR1714 - no tuples here

@@ -11,7 +11,7 @@ sees to it that a newline stands there.
 import numpy as np
 
 from kernels.arrays import Bytes
-from kernels.compiling import kernel
+from kernels.compiling import part
 
 NOT_A_NUMBER, EXACT, ROUGH = range(3)
 
@@ -24,7 +24,7 @@ POWERS = tuple(float(10**k) for k in range(23))  # 10^22 is the last power of te
 ENDLESS = 10**9  # an exponent that no number of digits in a line makes up for
 
 
-@kernel
+@part
 def read_number(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     """Read the number at `start`; return its kind, its value (rough unless EXACT) and where it ends."""
     negative = text[start] == MINUS
@@ -51,7 +51,7 @@ def read_number(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return kind, -value if negative else value, at
 
 
-@kernel
+@part
 def read_digits(text: Bytes, at: np.uint64, number: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Append the digits at `at` to the number; return it and where they end."""
     digit = np.uint64(text[at]) - ZERO
@@ -62,7 +62,7 @@ def read_digits(text: Bytes, at: np.uint64, number: np.uint64) -> tuple[np.uint6
     return number, at
 
 
-@kernel
+@part
 def _read_many_digits(text: Bytes, at: np.uint64, stop: np.uint64) -> tuple[np.uint64, int, int]:
     """Return the first 19 significant digits as a number, its power of ten, and whether that is all."""
     mantissa = NONE
@@ -83,7 +83,7 @@ def _read_many_digits(text: Bytes, at: np.uint64, stop: np.uint64) -> tuple[np.u
     return mantissa, exponent, kind
 
 
-@kernel
+@part
 def _read_exponent(text: Bytes, at: np.uint64) -> tuple[int, np.uint64]:
     """Return the power and where it ends, which is 0 if there is none."""
     negative = text[at] == MINUS
@@ -99,7 +99,7 @@ def _read_exponent(text: Bytes, at: np.uint64) -> tuple[int, np.uint64]:
     return -power if negative else power, at if at > start else NONE
 
 
-@kernel
+@part
 def _scale(kind: int, mantissa: np.uint64, exponent: int) -> tuple[int, float]:
     if kind == NOT_A_NUMBER or mantissa == NONE:
         return kind, 0.0

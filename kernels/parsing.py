@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.numbers import EXACT, ONE, read_number
 
 TAB, NEWLINE, RETURN, SPACE, COLON = 9, 10, 13, 32, 58
@@ -46,7 +46,7 @@ class Parsed(NamedTuple):
     name_starts: Ints  # where in the block the name of each non-zero stands
 
 
-@kernel
+@part
 def read_label(text: Bytes, start: np.uint64) -> tuple[float, np.uint64]:
     """Return 1.0 or -1.0 (which many files write as 0), or 0.0 for anything else; and where it ends."""
     kind, value, at = read_number(text, start)
@@ -55,7 +55,7 @@ def read_label(text: Bytes, start: np.uint64) -> tuple[float, np.uint64]:
     return 1.0 if value == 1.0 else -1.0, at
 
 
-@kernel
+@part
 def end_line(text: Bytes, cursor: Ints, at: np.uint64) -> None:
     """Move the cursor to the line after the one that `at` is on; if the parser stops here, `at` is to blame."""
     cursor[BLAMED] = at
@@ -65,7 +65,7 @@ def end_line(text: Bytes, cursor: Ints, at: np.uint64) -> None:
     cursor[LINE] += 1
 
 
-@kernel
+@part
 def skip_blanks(text: Bytes, at: np.uint64) -> np.uint64:
     """Return where the next token of the line begins, or the newline."""
     while is_blank(text[at]):
@@ -73,13 +73,13 @@ def skip_blanks(text: Bytes, at: np.uint64) -> np.uint64:
     return at
 
 
-@kernel
+@part
 def is_blank(byte: int) -> bool:
     """Tell whether a byte separates tokens; a carriage return does, so lines may end in either way."""
     return byte == SPACE or byte == TAB or byte == RETURN  # noqa: PLR1714 - no tuples here
 
 
-@kernel
+@part
 def is_space(byte: int) -> bool:
     """Tell whether a byte ends a token."""
     return is_blank(byte) or byte == NEWLINE

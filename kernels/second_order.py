@@ -1,10 +1,10 @@
 """The diagonal of A^-1, as SSOL, CS-SSOL and AROW keep it."""
 
 from kernels.arrays import Floats
-from kernels.compiling import kernel
+from kernels.compiling import part
 
 
-@kernel
+@part
 def energy(inverse: Floats, x: Floats) -> float:
     """q = x' A^-1 x, summed in four lanes like `dot`."""
     a = b = c = d = 0.0
@@ -19,7 +19,7 @@ def energy(inverse: Floats, x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@kernel
+@part
 def take_in(inverse: Floats, x: Floats, q: float, r: float) -> None:
     """Bring x into the diagonal with the paper's shared denominator r + q.
 
@@ -31,7 +31,7 @@ def take_in(inverse: Floats, x: Floats, q: float, r: float) -> None:
         inverse[k] *= (r + max(q - inverse[k] * x[k] * x[k], 0.0)) * share
 
 
-@kernel
+@part
 def take_in_alone(inverse: Floats, x: Floats, r: float) -> None:
     """Bring x into the diagonal, each coordinate with its own denominator."""
     for k in range(x.size):

@@ -6,7 +6,7 @@ A feature is named `namespace^name`, or `name` in the unnamed namespace. Its val
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.examples import LARGEST_VALUE
 from kernels.hashing import hash_name
 from kernels.numbers import EXACT, NONE, NOT_A_NUMBER, ONE, read_number
@@ -58,7 +58,7 @@ def parse_vw(text: Bytes, parsed: Parsed, cursor: Ints) -> int:
     return answer
 
 
-@kernel
+@part
 def _parse_head(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     """Read `label importance 'tag`; return the label and where the first bar is."""
     label = 0.0
@@ -78,7 +78,7 @@ def _parse_head(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return NO_BAR if text[at] == NEWLINE else UNEXPECTED, label, at
 
 
-@kernel
+@part
 def _skip_tag(text: Bytes, start: np.uint64) -> np.uint64:
     """Return where the bar is if only a tag stands before it, else `start`.
 
@@ -91,7 +91,7 @@ def _skip_tag(text: Bytes, start: np.uint64) -> np.uint64:
     return at if text[at] == BAR and (at == end or text[start] == QUOTE) else start
 
 
-@kernel
+@part
 def _parse_features(
     text: Bytes, at: np.uint64, keys: Keys, values: Floats, name_starts: Ints, start: int, name: Bytes
 ) -> tuple[int, np.uint64, np.uint64]:
@@ -117,7 +117,7 @@ def _parse_features(
         at = after
 
 
-@kernel
+@part
 def _parse_namespace(text: Bytes, start: np.uint64, name: Bytes) -> tuple[int, np.uint64, float, int, np.uint64]:
     """Read `namespace:scale`; put `namespace^` into `name`, nothing if it is unnamed; return how long that is."""
     end = _name_end(text, start)
@@ -135,7 +135,7 @@ def _parse_namespace(text: Bytes, start: np.uint64, name: Bytes) -> tuple[int, n
     return BAD_NAMESPACE if is_bad else DONE, prefix, scale, kind, after
 
 
-@kernel
+@part
 def _parse_feature(
     text: Bytes, start: np.uint64, name: Bytes, prefix: np.uint64, scale: float, scale_kind: int
 ) -> tuple[int, np.uint64, float, np.uint64]:
@@ -154,7 +154,7 @@ def _parse_feature(
     return DONE, _hash_full_name(text, start, end, name, prefix), value * scale if is_exact else np.nan, after
 
 
-@kernel
+@part
 def _hash_full_name(text: Bytes, start: np.uint64, stop: np.uint64, name: Bytes, prefix: np.uint64) -> np.uint64:
     if prefix == NONE:
         return hash_name(text, start, stop)
@@ -163,13 +163,13 @@ def _hash_full_name(text: Bytes, start: np.uint64, stop: np.uint64, name: Bytes,
     return hash_name(name, NONE, prefix + stop - start)
 
 
-@kernel
+@part
 def _name_end(text: Bytes, at: np.uint64) -> np.uint64:
     while text[at] != COLON and not _ends_word(text[at]):
         at += ONE
     return at
 
 
-@kernel
+@part
 def _ends_word(byte: int) -> bool:
     return is_blank(byte) or byte == BAR or byte == NEWLINE  # noqa: PLR1714 - no tuples here

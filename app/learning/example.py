@@ -31,6 +31,8 @@ def example_of(features: Mapping[str, float]) -> Example:
     """Hash the names and check the values of a feature dict."""
     if not features:
         return Example(np.empty(0, np.uint64), np.empty(0))
+    if "" in features:
+        raise BadExample("a feature name is empty")
     names = tuple(features)
     return Example(_keys(names), _values(features), names)
 
@@ -39,7 +41,7 @@ def _keys(names: tuple[str, ...]) -> Keys:
     keys = np.empty(len(names), np.uint64)
     try:
         text = SEPARATOR.join(names)
-        if text.count(SEPARATOR) == len(names) - 1 and text:
+        if text.count(SEPARATOR) == len(names) - 1:
             hash_names(np.frombuffer(text.encode(), np.uint8), keys)
         else:  # a name contains the separator: rare, so one by one
             keys[:] = [key_of(name) for name in names]
@@ -47,8 +49,6 @@ def _keys(names: tuple[str, ...]) -> Keys:
         raise BadExample(f"feature names must be text: {error}") from None
     except UnicodeEncodeError as error:
         raise BadExample(f"a feature name is not valid Unicode: {error.object[:80]!r}") from None
-    if "" in names:
-        raise BadExample("a feature name is empty")
     return keys
 
 

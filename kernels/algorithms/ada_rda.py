@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.maths import dot, soft
 from kernels.settings import DELTA, ETA, KEEP, TARGET
 from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due, settle
-from kernels.table import EMPTY, enter, gather
+from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
 STATE = ("theta", "squares")
@@ -29,7 +29,7 @@ def score(
 ) -> float:
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
-    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
     result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
     weights[:] = work[2]
@@ -42,7 +42,7 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
 
 
 @kernel
@@ -87,7 +87,7 @@ def survey(
         found += 1
 
 
-@kernel
+@part
 def _step(
     rows: Floats,
     dense: Floats,
@@ -118,7 +118,7 @@ def _step(
     return result
 
 
-@kernel
+@part
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Leave w beside the gathered state; return w.x."""
     theta, squares, weights = work[0], work[1], work[2]
@@ -128,7 +128,7 @@ def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: 
     return dot(weights, x)
 
 
-@kernel
+@part
 def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Settle a faint common factor; look for lambda if it is time to."""
     if tally[SCALE] < FAINT:

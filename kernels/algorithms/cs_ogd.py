@@ -3,11 +3,11 @@
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.maths import dot
 from kernels.settings import ETA
 from kernels.steps import begin, longest
-from kernels.table import EMPTY, enter, gather
+from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
 
 STATE = ("w",)
@@ -24,7 +24,7 @@ def score(
 ) -> float:
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
-    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     weights[:] = work[0]
     return dot(weights, values)
 
@@ -35,7 +35,7 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
 
 
 @kernel
@@ -77,7 +77,7 @@ def survey(
         found += 1
 
 
-@kernel
+@part
 def _step(
     rows: Floats,
     dense: Floats,

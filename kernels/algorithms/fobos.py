@@ -9,11 +9,11 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.maths import dot, soft
 from kernels.settings import ETA, TARGET
 from kernels.steps import begin, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, enter, gather
+from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
 STATE = ("w", "touched")
@@ -30,7 +30,7 @@ def score(
 ) -> float:
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
-    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     result = _predict(work, values, tally[GRAVITY])
     weights[:] = work[0]
     return result
@@ -42,7 +42,7 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
 
 
 @kernel
@@ -85,7 +85,7 @@ def survey(
         found += 1
 
 
-@kernel
+@part
 def _step(
     rows: Floats,
     dense: Floats,
@@ -117,7 +117,7 @@ def _step(
     return result
 
 
-@kernel
+@part
 def _predict(work: Floats, x: Floats, gravity: float) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
     w, touched = work[0], work[1]
@@ -126,7 +126,7 @@ def _predict(work: Floats, x: Floats, gravity: float) -> float:
     return dot(w, x)
 
 
-@kernel
+@part
 def _truncate(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Shrink every weight by the target sparsity's quantile, if it is time to."""
     sample = sample_due(tally, settings)

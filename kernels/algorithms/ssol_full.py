@@ -8,11 +8,11 @@ the diagonal.
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel
+from kernels.compiling import kernel, part
 from kernels.maths import dot, soft
 from kernels.settings import ETA, ON_THETA, TARGET, R
 from kernels.steps import begin, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, enter, gather
+from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import FEATURES, LAMBDA, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
 STATE = ("index",)
@@ -29,7 +29,7 @@ def score(
 ) -> float:
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
-    gather(rows, tally, keys, 0, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
+    gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     product = np.zeros(int(tally[FEATURES]))
     scale = 1.0 / (settings[R] + _multiply(dense, work[0], values, product))
     result = _predict(dense, work, values, product, scale, lambda_at(tally[STEP] + 1.0, tally, settings), settings)
@@ -43,7 +43,7 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, 0, keys.size, label, settings, slots, work)
+    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
 
 
 @kernel
@@ -91,7 +91,7 @@ def survey(
         found += 1
 
 
-@kernel
+@part
 def _step(
     rows: Floats,
     dense: Floats,
@@ -132,7 +132,7 @@ def _step(
     return result
 
 
-@kernel
+@part
 def _number(rows: Floats, tally: Floats, slots: Keys, index: Floats, count: int) -> None:
     """Give the features that were admitted just now the next numbers."""
     sink = np.uint64(rows.size) - np.uint64(WIDTH)
@@ -145,7 +145,7 @@ def _number(rows: Floats, tally: Floats, slots: Keys, index: Floats, count: int)
             following += 1.0
 
 
-@kernel
+@part
 def _multiply(dense: Floats, index: Floats, x: Floats, product: Floats) -> float:
     """A^-1 x into `product`; return x' A^-1 x."""
     for k in range(x.size):
@@ -159,7 +159,7 @@ def _multiply(dense: Floats, index: Floats, x: Floats, product: Floats) -> float
     return energy
 
 
-@kernel
+@part
 def _theta(dense: Floats, size: int, threshold: float, on_theta: bool) -> Floats:  # noqa: FBT001
     """Theta, soft if the threshold is on it."""
     theta = dense[0, :size].copy()
@@ -169,7 +169,7 @@ def _theta(dense: Floats, size: int, threshold: float, on_theta: bool) -> Floats
     return theta
 
 
-@kernel
+@part
 def _along(row: Floats, theta: Floats) -> float:
     """row.theta in one chain: coordinates that are added later at the end are 0 and change no bit."""
     result = 0.0
@@ -178,7 +178,7 @@ def _along(row: Floats, theta: Floats) -> float:
     return result
 
 
-@kernel
+@part
 def _predict(
     dense: Floats, work: Floats, x: Floats, product: Floats, scale: float, threshold: float, settings: Floats
 ) -> float:

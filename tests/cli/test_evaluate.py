@@ -1,0 +1,151 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.cli import main
+from kernels.compiling import cache_folder
+from kernels.registry import ALGORITHMS
+
+Output = pytest.CaptureFixture[str]
+
+
+def sluice(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "app", *arguments], input=stdin, capture_output=True, check=False)
+
+
+def test_the_table_shows_the_rates_of_the_algorithm(dataset: Path, capsys: Output) -> None:
+    assert main(["evaluate", str(dataset), "--algorithm", "cs-fsol"]) == 0
+    output = capsys.readouterr().out
+    assert "300 examples" in output
+    head, _, row = output.splitlines()[2:5]
+    assert (
+        head.split()
+        == "algorithm error % balanced % sensitivity % specificity % sparsity % features examples/s".split()
+    )
+    assert row.split()[0] == "cs-fsol"
+    assert row.split()[-2] == "59"
+
+
+def test_several_algorithms_stand_side_by_side(dataset: Path, capsys: Output) -> None:
+    assert main(["evaluate", str(dataset), "--compare", ",".join(ALGORITHMS), "--json"]) == 0
+    answer = msgspec.json.decode(capsys.readouterr().out)
+    assert [result["algorithm"] for result in answer["results"]] == list(ALGORITHMS)
+    assert all(result["balanced_accuracy"] > 0.6 for result in answer["results"])
+    assert answer["examples"] == 300
+    assert answer["skipped_lines"] == 0
+
+
+def test_compared_algorithms_equal_each_on_its_own(dataset: Path, capsys: Output) -> None:
+    main(["evaluate", str(dataset), "--compare", "fsol,cs-ssol", "--json"])
+    together = msgspec.json.decode(capsys.readouterr().out)["results"]
+    main(["evaluate", str(dataset), "--algorithm", "cs-ssol", "--json"])
+    (alone,) = msgspec.json.decode(capsys.readouterr().out)["results"]
+    assert alone["digest"] == together[1]["digest"]
+
+
+def test_in_a_comparison_a_setting_goes_to_those_that_know_it(dataset: Path, capsys: Output) -> None:
+    main(["evaluate", str(dataset), "--compare", "cs-ogd,ssol", "--r", "7", "--json"])
+    ogd, ssol = msgspec.json.decode(capsys.readouterr().out)["results"]
+    assert "r" not in ogd["config"]
+    assert ssol["config"]["r"] == 7.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--algorithm", "cpa", "--lambda", "1"], "cpa has no use for 'lambda'"),
+        (["--compare", "cpa,paum", "--lambda", "1"], "none of cpa, paum has a use for 'lambda'"),
+        (["--eta", "fast"], "eta is 'fast'; it must be a number from 1e-12 to 1e12"),
+        (["--eta", "nan"], "eta is nan"),
+        (["--lambda", "1", "--target-sparsity", "0.5"], "set one of them, not both"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_a_sentence(
+    dataset: Path, capsys: Output, arguments: list[str], sentence: str
+) -> None:
+    assert main(["evaluate", str(dataset), *arguments]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_an_unknown_algorithm_is_refused_with_the_names_there_are(dataset: Path, capsys: Output) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", str(dataset), "--algorithm", "magic"])
+    assert "'magic' is unknown; there are stg, fobos" in capsys.readouterr().err
+
+
+def test_a_malformed_line_stops_with_its_number(dataset: Path, capsys: Output) -> None:
+    dataset.write_text(dataset.read_text() + "1 3:abc\n")
+    assert main(["evaluate", str(dataset)]) == 1
+    assert f"{dataset}:301: '3:abc' is not index:value" in capsys.readouterr().err
+
+
+def test_malformed_lines_can_be_left_out(dataset: Path, capsys: Output) -> None:
+    dataset.write_text(dataset.read_text() + "1 3:abc\n2 1:1\n" + "nonsense\n" * 10)
+    assert main(["evaluate", str(dataset), "--on-error", "skip"]) == 0
+    captured = capsys.readouterr()
+    assert "300 examples" in captured.out
+    assert "skipped line 301: '3:abc' is not index:value" in captured.err
+    assert "skipped 7 more malformed lines" in captured.err
+
+
+def test_a_missing_file_is_named(capsys: Output) -> None:
+    assert main(["evaluate", "no/such/file.libsvm"]) == 1
+    assert "no/such/file.libsvm" in capsys.readouterr().err
+
+
+def test_an_empty_file_has_no_rates(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "empty.libsvm"
+    path.touch()
+    assert main(["evaluate", str(path)]) == 0
+    assert "0 examples" in capsys.readouterr().out
+
+
+def test_standard_input_is_read(dataset: Path) -> None:
+    answer = sluice("evaluate", "-", "--json", stdin=dataset.read_bytes())
+    assert answer.returncode == 0, answer.stderr
+    assert msgspec.json.decode(answer.stdout)["examples"] == 300
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(dataset: Path) -> None:
+    command = f"{sys.executable} -m app evaluate {dataset} --compare fsol,ssol | true"
+    answer = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, check=False)  # noqa: S607
+    assert (answer.returncode, answer.stderr) == (0, b"")
+
+
+def test_labels_in_order_are_pointed_out_and_can_be_shuffled(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "sorted.libsvm"
+    path.write_text("1 1:1\n" * 100 + "-1 1:1\n" * 100)
+    main(["evaluate", str(path)])
+    assert "Mind the order: the label changes only 1 times" in capsys.readouterr().out
+    main(["evaluate", str(path), "--shuffle", "1"])
+    assert "Mind the order" not in capsys.readouterr().out
+
+
+def test_a_shuffled_run_can_be_repeated(dataset: Path, capsys: Output) -> None:
+    def digest(seed: str) -> str:
+        main(["evaluate", str(dataset), "--shuffle", seed, "--json"])
+        return str(msgspec.json.decode(capsys.readouterr().out)["results"][0]["digest"])
+
+    assert digest("1") == digest("1") != digest("2")
+
+
+def test_dropped_features_are_told(dataset: Path, capsys: Output) -> None:
+    main(["evaluate", str(dataset), "--max-features", "10"])
+    assert "at its limit of 10" in capsys.readouterr().out
+
+
+def test_a_warm_start_compiles_nothing(dataset: Path, tmp_path: Path) -> None:
+    assert sluice("warm").returncode == 0
+    before = _compiled()
+    model = str(tmp_path / "model")
+    assert sluice("evaluate", str(dataset), "--compare", ",".join(ALGORITHMS)).returncode == 0
+    assert sluice("train", str(dataset), "--out", model).returncode == 0
+    assert sluice("inspect", model).returncode == 0
+    assert _compiled() == before
+
+
+def _compiled() -> set[str]:
+    return {str(path) for path in cache_folder().rglob("*")}

@@ -1,0 +1,52 @@
+"""Digests that must never change silently: `python -m tests.learning.golden` writes them anew.
+
+Do that only with a changelog entry tagged *numbers change*: the state of every replica depends on it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
+from app.learning.example import example_of
+from app.learning.state import replay
+from kernels.registry import ALGORITHMS, load
+
+FILE = Path(__file__).parent / "golden.json"
+WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
+
+
+def golden_log(algorithm: str) -> Iterator[Event]:
+    """A log from a generator of our own, so that no library can change it: feedback, settings, removal."""
+    yield TenantConfigured({"algorithm": algorithm})
+    yield from _feedback(seed=1, examples=1500)
+    options = load(algorithm).OPTIONS | {"bias"}
+    yield TenantConfigured({name: value for name, value in WISHES.items() if name in options})
+    yield from _feedback(seed=2, examples=1500)
+    yield FeaturesRemoved(weight_at_most=0.01, evidence_at_most=1.0)
+    yield from _feedback(seed=3, examples=500)
+
+
+def digests() -> dict[str, str]:
+    return {algorithm: replay(golden_log(algorithm)).digest for algorithm in ALGORITHMS}
+
+
+def _feedback(seed: int, examples: int) -> Iterator[Event]:
+    numbers = _numbers(seed)
+    for _ in range(examples):
+        features = {f"f{next(numbers) % 600}": (next(numbers) % 2001 - 1000) / 500.0 for _ in range(next(numbers) % 12)}
+        signal = sum(value for name, value in features.items() if name.endswith("7"))
+        yield FeedbackGiven(example_of(features), label=1 if signal > 0.5 else -1)
+
+
+def _numbers(seed: int) -> Iterator[int]:
+    """Knuth's linear congruential generator: exact integers on every machine."""
+    state = seed
+    while True:
+        state = (6364136223846793005 * state + 1442695040888963407) % 2**64
+        yield state >> 33
+
+
+if __name__ == "__main__":
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests())) + b"\n")

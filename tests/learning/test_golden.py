@@ -1,0 +1,26 @@
+import os
+import subprocess
+import sys
+
+import msgspec
+
+from tests.learning.golden import FILE, digests
+
+GOLDEN = msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
+ON_THE_PLAINEST_PROCESSOR = """
+from app.learning.state import replay
+from tests.learning.golden import golden_log
+print(*(replay(golden_log(name)).digest for name in ("cs-ssol", "ftrl")))
+"""
+
+
+def test_the_numbers_have_not_changed() -> None:
+    assert digests() == GOLDEN
+
+
+def test_the_plainest_processor_computes_the_same_bits() -> None:
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    answer = subprocess.run(
+        [sys.executable, "-c", ON_THE_PLAINEST_PROCESSOR], capture_output=True, check=True, env=environment, text=True
+    )
+    assert answer.stdout.split() == [GOLDEN["cs-ssol"], GOLDEN["ftrl"]]
