@@ -10,7 +10,22 @@ from app.cli.options import add_settings, add_source, algorithm_name, given_sett
 from app.cli.showing import figures, percent, table
 from app.learning.state import TenantState
 
-HEAD = ("algorithm", "error %", "balanced %", "sensitivity %", "specificity %", "sparsity %", "features", "examples/s")
+HEAD = (
+    "algorithm",
+    "error %",
+    "balanced %",
+    "±",
+    "sensitivity %",
+    "specificity %",
+    "sparsity %",
+    "features",
+    "examples/s",
+)
+
+NOTES = (
+    "Every example was scored before its label was learnt. Balanced: mean of sensitivity and specificity; ± is half of",
+    "its 95% interval. Sparsity: features whose weight is 0. Examples/s: the learner alone, without reading the file.",
+)
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
@@ -65,7 +80,7 @@ def _text(chosen: Namespace, seen: Pass, results: list[dict[str, Any]]) -> str:
         "",
         table(HEAD, [_cells(result) for result in results]),
         "",
-        "Every example was scored before its label was learnt. Examples/s is the learner alone, without reading.",
+        *NOTES,
         f"Calling everything normal would have an error of {percent(_share(first))}% and a balanced accuracy of 50%.",
         *_warnings(seen, results),
     ]
@@ -93,6 +108,7 @@ def _cells(result: dict[str, Any]) -> list[str]:
         result["algorithm"],
         percent(result["error"]),
         percent(result["balanced_accuracy"]),
+        percent(result["balanced_accuracy_margin"]),
         percent(result["sensitivity"]),
         percent(result["specificity"]),
         percent(result["sparsity"], 1),

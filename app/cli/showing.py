@@ -21,6 +21,7 @@ def figures(state: TenantState) -> dict[str, Any]:
         "negatives": int(counts.negatives),
         "error": counts.error,
         "balanced_accuracy": counts.balanced_accuracy,
+        "balanced_accuracy_margin": counts.balanced_accuracy_margin,
         "sensitivity": counts.sensitivity,
         "specificity": counts.specificity,
         "features": features,

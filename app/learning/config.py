@@ -37,6 +37,8 @@ DEFAULTS: dict[str, Value] = {
     "max_features": 4_194_304,
 }
 ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features"})
+NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
+FULL_AT_MOST = 16_384  # features of those: a matrix of 2 GiB
 WITH_COSTS = frozenset({"costs", "cost_positive", "cost_negative", "mu_positive"})
 
 
@@ -98,6 +100,8 @@ def config_of(given: Mapping[str, Value]) -> Config:
     if "costs" in known and {"cost_positive", "cost_negative"} & given.keys():
         values["costs"] = "given"
     values |= {key: _checked(key, value) for key, value in given.items()}
+    if algorithm.STATE == NUMBERED and values["max_features"] > FULL_AT_MOST:  # type: ignore[operator]
+        raise BadSetting(f"max_features is {values['max_features']:,}; {name} keeps a matrix: at most {FULL_AT_MOST:,}")
     return Config(values)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.config import Config
+from app.learning.config import NUMBERED, Config
 from app.learning.example import Example
 from app.learning.names import BIAS_KEY
 from kernels import tally as place
@@ -20,7 +20,6 @@ ALL = np.empty(0, np.uint8)
 ROWS_AT_ONCE = 65_536
 LEAST_DENSE = 16
 MOST_BITS = 32
-NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Test-then-train accuracy: every label is first a test of the verdict that the model would have given."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +55,16 @@ class Confusion:
     def balanced_accuracy(self) -> float | None:
         """Mean of sensitivity and specificity; None until both classes have been seen."""
         return self.weighted_sum(0.5)
+
+    @property
+    def balanced_accuracy_margin(self) -> float | None:
+        """Half the width of a 95% interval around the balanced accuracy, as if verdicts were independent."""
+        sensitivity, specificity = self.sensitivity, self.specificity
+        if sensitivity is None or specificity is None:
+            return None
+        found = sensitivity * (1.0 - sensitivity) / self.positives
+        left = specificity * (1.0 - specificity) / self.negatives
+        return 1.96 * 0.5 * math.sqrt(found + left)
 
     def weighted_sum(self, mu_positive: float) -> float | None:
         """Weight sensitivity and specificity as the paper's *sum* does: mu+ sensitivity + mu- specificity."""
