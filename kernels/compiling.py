@@ -26,8 +26,11 @@ def kernel(function: Function) -> Function:
 
 
 def part(function: Function) -> Function:
-    """Compile into the kernels that call it; nothing is kept on disk, which would only lengthen a start."""
-    return cast("Function", njit(nogil=True, error_model="numpy")(function))
+    """Compile into the kernels that call it: a call with a handful of arrays would cost as much as a few features.
+
+    Nothing is kept on disk, which would only lengthen a start.
+    """
+    return cast("Function", njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
 def cache_folder() -> Path:

@@ -20,6 +20,7 @@ STATE = ("w", "squares", "touched")
 FRESH = (0.0, 0.0, 0.0)
 WIDTH = 4
 WORK = 3
+W, SQUARES, TOUCHED = 0, 1, 2  # rows of `work`
 OPTIONS = frozenset({"eta", "delta", "lambda", "lambda_schedule", "target_sparsity"})
 DEFAULTS = {"eta": 2.0}
 
@@ -32,7 +33,7 @@ def score(
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     result = _predict(work, values, tally[GRAVITY], settings)
-    weights[:] = work[0]
+    weights[:] = work[W]
     return result
 
 
@@ -107,10 +108,10 @@ def _step(
     result = _predict(work, x, tally[GRAVITY], settings)
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        step, w, squares = settings[ETA] * cost * label, work[0], work[1]
+        step = settings[ETA] * cost * label
         for k in range(x.size):
-            gathered = squares[k] + x[k] * x[k]
-            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k] / (settings[DELTA] + math.sqrt(gathered))
+            gathered = work[SQUARES, k] + x[k] * x[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k] / (settings[DELTA] + math.sqrt(gathered))
             rows[slots[k] + np.uint64(2)] = gathered
             rows[slots[k] + np.uint64(3)] = tally[GRAVITY]
         tally[OUTCOME] = UPDATED
@@ -122,11 +123,10 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, gravity: float, settings: Floats) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
-    w, squares, touched = work[0], work[1], work[2]
     for k in range(x.size):
-        reach = settings[ETA] / (settings[DELTA] + math.sqrt(squares[k]))
-        w[k] = soft(w[k], reach * (gravity - touched[k]))
-    return dot(w, x)
+        reach = settings[ETA] / (settings[DELTA] + math.sqrt(work[SQUARES, k]))
+        work[W, k] = soft(work[W, k], reach * (gravity - work[TOUCHED, k]))
+    return dot(work, W, x)
 
 
 @part

@@ -19,6 +19,7 @@ STATE = ("theta", "squares")
 FRESH = (0.0, 0.0)
 WIDTH = 3
 WORK = 3
+THETA, SQUARES, WEIGHT = 0, 1, 2  # rows of `work`
 OPTIONS = frozenset({"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting"})
 DEFAULTS = {"eta": 2.0, "lambda_schedule": "linear"}
 
@@ -32,7 +33,7 @@ def score(
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
     result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
-    weights[:] = work[2]
+    weights[:] = work[WEIGHT]
     return result
 
 
@@ -109,10 +110,10 @@ def _step(
     result = _predict(work, x, tally[SCALE], lambda_at(tally[STEP], tally, settings), settings)
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        step, theta, squares = cost * label * grown, work[0], work[1]
+        step = cost * label * grown
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = theta[k] + step * x[k]
-            rows[slots[k] + np.uint64(2)] = squares[k] + x[k] * x[k] * grown
+            rows[slots[k] + np.uint64(1)] = work[THETA, k] + step * x[k]
+            rows[slots[k] + np.uint64(2)] = work[SQUARES, k] + x[k] * x[k] * grown
         tally[OUTCOME] = UPDATED
     _after(rows, dense, tally, settings)
     return result
@@ -121,11 +122,10 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Leave w beside the gathered state; return w.x."""
-    theta, squares, weights = work[0], work[1], work[2]
     for k in range(x.size):
-        adapted = settings[DELTA] + math.sqrt(squares[k] * scale)
-        weights[k] = settings[ETA] * soft(theta[k] * scale, threshold) / adapted
-    return dot(weights, x)
+        adapted = settings[DELTA] + math.sqrt(work[SQUARES, k] * scale)
+        work[WEIGHT, k] = settings[ETA] * soft(work[THETA, k] * scale, threshold) / adapted
+    return dot(work, WEIGHT, x)
 
 
 @part

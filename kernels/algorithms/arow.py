@@ -18,6 +18,7 @@ STATE = ("w", "inverse")
 FRESH = (0.0, 1.0)
 WIDTH = 3
 WORK = 2
+W, INVERSE = 0, 1  # rows of `work`
 OPTIONS = frozenset({"r"})
 DEFAULTS = {"r": 0.1}
 
@@ -29,8 +30,8 @@ def score(
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
-    weights[:] = work[0]
-    return dot(weights, values)
+    weights[:] = work[W]
+    return dot(work, W, values)
 
 
 @kernel
@@ -99,17 +100,16 @@ def _step(
         return 0.0
     cost = begin(tally, label, settings)
     x = values[start:stop]
-    w, inverse = work[0], work[1]
-    result = dot(w, x)
+    result = dot(work, W, x)
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        q = energy(inverse, x)
+        q = energy(work, INVERSE, x)
         step = cost * label * (1.0 - label * result) / (settings[R] + q)
         for k in range(x.size):
-            w[k] += step * inverse[k] * x[k]
-        take_in(inverse, x, q, settings[R])
+            work[W, k] += step * work[INVERSE, k] * x[k]
+        take_in(work, INVERSE, x, q, settings[R])
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = w[k]
-            rows[slots[k] + np.uint64(2)] = inverse[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k]
+            rows[slots[k] + np.uint64(2)] = work[INVERSE, k]
         tally[OUTCOME] = UPDATED
     return result

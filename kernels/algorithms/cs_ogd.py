@@ -14,6 +14,7 @@ STATE = ("w",)
 FRESH = (0.0,)
 WIDTH = 2
 WORK = 1
+W = 0  # rows of `work`
 OPTIONS = frozenset({"eta", "costs"})
 DEFAULTS: dict[str, float | str] = {}
 
@@ -25,8 +26,8 @@ def score(
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
-    weights[:] = work[0]
-    return dot(weights, values)
+    weights[:] = work[W]
+    return dot(work, W, values)
 
 
 @kernel
@@ -95,12 +96,11 @@ def _step(
         return 0.0
     cost = begin(tally, label, settings)
     x = values[start:stop]
-    w = work[0]
-    result = dot(w, x)
+    result = dot(work, W, x)
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
         step = settings[ETA] * cost * label
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
         tally[OUTCOME] = UPDATED
     return result

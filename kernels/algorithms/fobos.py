@@ -20,6 +20,7 @@ STATE = ("w", "touched")
 FRESH = (0.0, 0.0)
 WIDTH = 3
 WORK = 2
+W, TOUCHED = 0, 1  # rows of `work`
 OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity"})
 DEFAULTS = {"eta": 64.0}
 
@@ -32,7 +33,7 @@ def score(
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     result = _predict(work, values, tally[GRAVITY])
-    weights[:] = work[0]
+    weights[:] = work[W]
     return result
 
 
@@ -107,9 +108,9 @@ def _step(
     result = _predict(work, x, tally[GRAVITY])
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        step, w = rate * cost * label, work[0]
+        step = rate * cost * label
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
             rows[slots[k] + np.uint64(2)] = tally[GRAVITY]
         tally[OUTCOME] = UPDATED
     tally[GRAVITY] += rate * lambda_at(tally[STEP], tally, settings)
@@ -120,10 +121,9 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, gravity: float) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
-    w, touched = work[0], work[1]
     for k in range(x.size):
-        w[k] = soft(w[k], gravity - touched[k])
-    return dot(w, x)
+        work[W, k] = soft(work[W, k], gravity - work[TOUCHED, k])
+    return dot(work, W, x)
 
 
 @part

@@ -17,6 +17,7 @@ STATE = ("theta",)
 FRESH = (0.0,)
 WIDTH = 2
 WORK = 2
+THETA, WEIGHT = 0, 1  # rows of `work`
 OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity", "forgetting"})
 DEFAULTS = {"lambda_schedule": "eta"}
 
@@ -30,7 +31,7 @@ def score(
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
     result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold)
-    weights[:] = work[1]
+    weights[:] = work[WEIGHT]
     return result
 
 
@@ -106,9 +107,9 @@ def _step(
     result = _predict(work, x, scale, lambda_at(tally[STEP], tally, settings))
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        step, theta = settings[ETA] * cost * label / scale, work[0]
+        step = settings[ETA] * cost * label / scale
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = theta[k] + step * x[k]
+            rows[slots[k] + np.uint64(1)] = work[THETA, k] + step * x[k]
         tally[OUTCOME] = UPDATED
     _after(rows, dense, tally, settings)
     return result
@@ -117,10 +118,9 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, scale: float, threshold: float) -> float:
     """Leave w beside the gathered theta; return w.x."""
-    theta, weights = work[0], work[1]
     for k in range(x.size):
-        weights[k] = soft(theta[k] * scale, threshold)
-    return dot(weights, x)
+        work[WEIGHT, k] = soft(work[THETA, k] * scale, threshold)
+    return dot(work, WEIGHT, x)
 
 
 @part

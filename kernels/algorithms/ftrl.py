@@ -19,6 +19,7 @@ STATE = ("z", "squares")
 FRESH = (0.0, 0.0)
 WIDTH = 3
 WORK = 3
+Z, SQUARES, WEIGHT = 0, 1, 2  # rows of `work`
 OPTIONS = frozenset({"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting", "costs"})
 DEFAULTS = {"eta": 2.0}
 LOSS = "logistic"
@@ -33,7 +34,7 @@ def score(
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
     result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
-    weights[:] = work[2]
+    weights[:] = work[WEIGHT]
     return result
 
 
@@ -110,12 +111,11 @@ def _step(
     grown = 1.0 / scale
     result = _predict(work, x, scale, lambda_at(tally[STEP], tally, settings), settings)
     slope = cost * (logistic(result) - (1.0 if label > 0.0 else 0.0))
-    z, squares, weights = work[0], work[1], work[2]
     for k in range(x.size):
-        gradient, before = slope * x[k], squares[k] * scale
+        gradient, before = slope * x[k], work[SQUARES, k] * scale
         after = before + gradient * gradient
         sigma = (math.sqrt(after) - math.sqrt(before)) / eta
-        rows[slots[k] + np.uint64(1)] = z[k] + (gradient - sigma * weights[k]) * grown
+        rows[slots[k] + np.uint64(1)] = work[Z, k] + (gradient - sigma * work[WEIGHT, k]) * grown
         rows[slots[k] + np.uint64(2)] = after * grown
     tally[OUTCOME] = UPDATED if slope != 0.0 else UNCHANGED
     _after(rows, dense, tally, settings)
@@ -125,10 +125,9 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Leave w beside the gathered state; return w.x."""
-    z, squares, weights = work[0], work[1], work[2]
     for k in range(x.size):
-        weights[k] = _weight(z[k] * scale, squares[k] * scale, threshold, settings)
-    return dot(weights, x)
+        work[WEIGHT, k] = _weight(work[Z, k] * scale, work[SQUARES, k] * scale, threshold, settings)
+    return dot(work, WEIGHT, x)
 
 
 @part

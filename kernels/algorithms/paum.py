@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
 from kernels.compiling import kernel, part
-from kernels.maths import dot
+from kernels.maths import dot, squared_norm
 from kernels.settings import ETA
 from kernels.steps import begin, longest
 from kernels.table import EMPTY, START, enter, gather
@@ -17,6 +17,7 @@ STATE = ("w",)
 FRESH = (0.0,)
 WIDTH = 2
 WORK = 1
+W = 0  # rows of `work`
 OPTIONS = frozenset({"eta", "costs"})
 DEFAULTS: dict[str, float | str] = {}
 
@@ -28,8 +29,8 @@ def score(
     """Score one example without writing; leave the weight of each of its features in `weights`."""
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
-    weights[:] = work[0]
-    return dot(weights, values) + tally[BIAS]
+    weights[:] = work[W]
+    return dot(work, W, values) + tally[BIAS]
 
 
 @kernel
@@ -98,14 +99,13 @@ def _step(
         return 0.0
     cost = begin(tally, label, settings)
     x = values[start:stop]
-    w = work[0]
-    result = dot(w, x) + tally[BIAS]
-    tally[RADIUS] = max(tally[RADIUS], dot(x, x))
+    result = dot(work, W, x) + tally[BIAS]
+    tally[RADIUS] = max(tally[RADIUS], squared_norm(x))
     tally[OUTCOME] = UNCHANGED
     if label * result <= cost:
         step = settings[ETA] * label
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
         tally[BIAS] += step * tally[RADIUS]
         tally[OUTCOME] = UPDATED
     return result

@@ -18,6 +18,7 @@ STATE = ("theta", "inverse")
 FRESH = (0.0, 1.0)
 WIDTH = 3
 WORK = 3
+THETA, INVERSE, WEIGHT = 0, 1, 2  # rows of `work`
 OPTIONS = frozenset(
     {"eta", "r", "lambda", "lambda_schedule", "target_sparsity", "denominator", "threshold_on", "forgetting"}
 )
@@ -33,7 +34,7 @@ def score(
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
     result = _predict(work, values, tally[SCALE] * settings[KEEP], threshold, settings)
-    weights[:] = work[2]
+    weights[:] = work[WEIGHT]
     return result
 
 
@@ -112,11 +113,11 @@ def _step(
     result = _predict(work, x, scale, lambda_at(tally[STEP], tally, settings), settings)
     loss = label * result < 1.0
     step = settings[ETA] * cost * label if loss else 0.0
-    theta, inverse, grown = work[0], work[1], 1.0 / scale
+    grown = 1.0 / scale
     for k in range(x.size):
         at = slots[k]
-        rows[at + np.uint64(1)] = (theta[k] + step * x[k]) * grown
-        rows[at + np.uint64(2)] = inverse[k] * scale
+        rows[at + np.uint64(1)] = (work[THETA, k] + step * x[k]) * grown
+        rows[at + np.uint64(2)] = work[INVERSE, k] * scale
     tally[OUTCOME] = UPDATED if loss else UNCHANGED
     _after(rows, dense, tally, settings)
     return result
@@ -125,22 +126,21 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Turn the gathered state into theta, A^-1 with x in it, and w; return w.x."""
-    theta, inverse, weights = work[0], work[1], work[2]
     if scale != 1.0:
         for k in range(x.size):
-            theta[k] *= scale
-            inverse[k] = min(inverse[k] / scale, 1.0)
+            work[THETA, k] *= scale
+            work[INVERSE, k] = min(work[INVERSE, k] / scale, 1.0)
     if settings[COORDINATE] == 1.0:
-        take_in_alone(inverse, x, settings[R])
+        take_in_alone(work, INVERSE, x, settings[R])
     else:
-        take_in(inverse, x, energy(inverse, x), settings[R])
+        take_in(work, INVERSE, x, energy(work, INVERSE, x), settings[R])
     if settings[ON_THETA] == 1.0:
         for k in range(x.size):
-            weights[k] = inverse[k] * soft(theta[k], threshold)
+            work[WEIGHT, k] = work[INVERSE, k] * soft(work[THETA, k], threshold)
     else:
         for k in range(x.size):
-            weights[k] = soft(inverse[k] * theta[k], threshold)
-    return dot(weights, x)
+            work[WEIGHT, k] = soft(work[INVERSE, k] * work[THETA, k], threshold)
+    return dot(work, WEIGHT, x)
 
 
 @part

@@ -19,6 +19,7 @@ STATE = ("index",)
 FRESH = (-1.0,)
 WIDTH = 2
 WORK = 2
+INDEX, WEIGHT = 0, 1  # rows of `work`
 OPTIONS = frozenset({"eta", "r", "lambda", "lambda_schedule", "target_sparsity", "threshold_on"})
 DEFAULTS = {"eta": 1.4, "lambda_schedule": "sqrt_t", "max_features": 2048}
 
@@ -31,9 +32,9 @@ def score(
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     product = np.zeros(int(tally[FEATURES]))
-    scale = 1.0 / (settings[R] + _multiply(dense, work[0], values, product))
+    scale = 1.0 / (settings[R] + _multiply(dense, work[INDEX], values, product))
     result = _predict(dense, work, values, product, scale, lambda_at(tally[STEP] + 1.0, tally, settings), settings)
-    weights[:] = work[1]
+    weights[:] = work[WEIGHT]
     return result
 
 
@@ -110,7 +111,7 @@ def _step(
     if tally[FEATURES] > dense.shape[1]:
         tally[OUTCOME] = TABLE_FULL
         return 0.0
-    x, index = values[start:stop], work[0]
+    x, index = values[start:stop], work[INDEX]
     _number(rows, tally, slots, index, x.size)
     cost = begin(tally, label, settings)
     product = np.zeros(int(tally[FEATURES]))
@@ -182,8 +183,8 @@ def _along(row: Floats, theta: Floats) -> float:
 def _predict(
     dense: Floats, work: Floats, x: Floats, product: Floats, scale: float, threshold: float, settings: Floats
 ) -> float:
-    """Leave w of the example's features in `work[1]`, with x in A^-1 but without writing it; return w.x."""
-    index, weights, on_theta = work[0], work[1], settings[ON_THETA] == 1.0
+    """Leave w of the example's features in `work`, with x in A^-1 but without writing it; return w.x."""
+    index, weights, on_theta = work[INDEX], work[WEIGHT], settings[ON_THETA] == 1.0
     theta = _theta(dense, product.size, threshold, on_theta)
     along = _along(product, theta) * scale
     for k in range(x.size):
@@ -192,4 +193,4 @@ def _predict(
             i = int(index[k])
             u = _along(dense[1 + i], theta) - product[i] * along
         weights[k] = u if on_theta else soft(u, threshold)
-    return dot(weights, x)
+    return dot(work, WEIGHT, x)

@@ -18,6 +18,7 @@ STATE = ("w", "touched")
 FRESH = (0.0, 0.0)
 WIDTH = 3
 WORK = 2
+W, TOUCHED = 0, 1  # rows of `work`
 OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity", "truncate_every", "truncate_below"})
 DEFAULTS: dict[str, float | str] = {}
 
@@ -30,7 +31,7 @@ def score(
     work = np.empty((WORK, keys.size))
     gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
     result = _predict(work, values, tally[GRAVITY], settings[TRUNCATE_BELOW])
-    weights[:] = work[0]
+    weights[:] = work[W]
     return result
 
 
@@ -104,9 +105,9 @@ def _step(
     result = _predict(work, x, tally[GRAVITY], settings[TRUNCATE_BELOW])
     tally[OUTCOME] = UNCHANGED
     if label * result < 1.0:
-        step, w = settings[ETA] * cost * label, work[0]
+        step = settings[ETA] * cost * label
         for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = w[k] + step * x[k]
+            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
             rows[slots[k] + np.uint64(2)] = tally[GRAVITY]
         tally[OUTCOME] = UPDATED
     if tally[STEP] % settings[TRUNCATE_EVERY] == 0.0:
@@ -118,10 +119,9 @@ def _step(
 @part
 def _predict(work: Floats, x: Floats, gravity: float, below: float) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
-    w, touched = work[0], work[1]
     for k in range(x.size):
-        w[k] = _shrunk(w[k], gravity - touched[k], below)
-    return dot(w, x)
+        work[W, k] = _shrunk(work[W, k], gravity - work[TOUCHED, k], below)
+    return dot(work, W, x)
 
 
 @part

@@ -75,7 +75,7 @@ def test_a_value_that_fits_is_in_force(name: str, algorithm: str, value: Value) 
 def test_a_refusal_names_the_setting_and_the_value(name: str, algorithm: str, value: Value) -> None:
     with pytest.raises(BadSetting) as refusal:
         config_of({"algorithm": algorithm, name: value})
-    assert str(refusal.value).startswith(f"{name} is {value!r}; it must be ")
+    assert str(refusal.value).startswith(f"{name} is {repr(value)[:40]}")
 
 
 def test_an_integer_too_long_to_be_printed_is_refused_like_any_other() -> None:
