@@ -49,10 +49,11 @@ def _base() -> Path:
     """The operator's choice, else beside the sources, else (read-only installation) the user's or a private folder."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen)
-    for folder in (SOURCES / "__pycache__", Path.home() / ".cache" / "sluice"):
+    for place in (SOURCES / "__pycache__", Path("~/.cache/sluice")):
         try:
+            folder = place.expanduser()
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
+        except (OSError, RuntimeError):  # RuntimeError: a user without a home
             continue
         if os.access(folder, os.W_OK):
             return folder

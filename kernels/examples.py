@@ -64,6 +64,7 @@ def _canonical(
     count = _merge(out_keys, out_values, keys.size)
     if l2:
         _normalise(out_values[:count])
+        count = _drop_zeros(out_keys, out_values, count)  # the tiniest vanish beside the largest
     if bias != np.uint64(0):
         count = _add(out_keys, out_values, count, bias, 1.0)
     return count
@@ -126,6 +127,17 @@ def _merge(keys: Keys, values: Floats, count: int) -> int:
 
 
 @part
+def _drop_zeros(keys: Keys, values: Floats, count: int) -> int:
+    """Drop features whose value became 0, in place; return how many remain."""
+    kept = 0
+    for k in range(count):
+        if values[k] != 0.0:
+            keys[kept], values[kept] = keys[k], values[k]
+            kept += 1
+    return kept
+
+
+@part
 def _normalise(values: Floats) -> None:
     """Divide by the Euclidean norm, in two steps so that tiny values do not vanish when squared."""
     largest = 0.0
@@ -149,7 +161,7 @@ def _add(keys: Keys, values: Floats, count: int, key: np.uint64, value: float) -
         k -= 1
     if k > 0 and keys[k - 1] == key:
         values[k - 1] += value
-        return count
+        return _drop_zeros(keys, values, count)
     for j in range(count, k, -1):
         keys[j], values[j] = keys[j - 1], values[j - 1]
     keys[k], values[k] = key, value

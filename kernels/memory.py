@@ -24,9 +24,13 @@ class Memory:
     def resize(self, size: int) -> None:
         """Change the length; new places are 0. Arrays taken from `rows` before must not be used any more."""
         if self._mapping is not None and 8 * size >= LARGE_BYTES:
+            end = self.rows.size
             self.rows = np.empty(0)
-            self._mapping.resize(8 * size)
-            self.rows = np.frombuffer(self._mapping, np.float64)
+            try:
+                self._mapping.resize(8 * size)
+            finally:  # also where it was refused: the table is then as it was
+                self.rows = np.frombuffer(self._mapping, np.float64)
+            self.rows[end : end + mmap.PAGESIZE // 8] = 0.0  # an earlier cut may have left something in that page
         else:
             before = self.rows
             self.rows = self._allocate(size)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from app.learning.errors import BadSetting
+from app.learning.errors import BadSetting, shown
 from kernels import settings as place
 from kernels.arrays import Floats
 from kernels.registry import ALGORITHMS, Algorithm, load
@@ -39,7 +39,9 @@ DEFAULTS: dict[str, Value] = {
 ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features"})
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
 FULL_AT_MOST = 16_384  # features of those: a matrix of 2 GiB
-WITH_COSTS = frozenset({"costs", "cost_positive", "cost_negative", "mu_positive"})
+WHOLE = frozenset({"truncate_every", "max_features"})
+COSTS = frozenset({"cost_positive", "cost_negative"})
+WITH_COSTS = COSTS | {"costs", "mu_positive"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,19 @@ class Config:
     def changed(self, changes: Mapping[str, Value]) -> "Config":
         """Return this configuration with some values replaced; another algorithm starts from its own defaults."""
         if changes.get("algorithm", self.values["algorithm"]) != self.values["algorithm"]:
-            common = {name: self.values[name] for name in ALWAYS - {"algorithm", "max_features"}}
-            return config_of(common | dict(changes))
-        return config_of(dict(self.values) | _free(changes) | dict(changes))
+            return config_of(self._common() | dict(changes))
+        gone = COSTS if changes.get("costs") == "auto" else frozenset()
+        kept = {name: value for name, value in self.values.items() if name not in gone}
+        return config_of(kept | _implied(changes) | dict(changes))
+
+    def _common(self) -> dict[str, Value]:
+        """What another algorithm takes over: what all have, and a limit on features if one was set."""
+        own = DEFAULTS | dict(self.algorithm.DEFAULTS)
+        return {
+            name: self.values[name]
+            for name in ALWAYS - {"algorithm"}
+            if name != "max_features" or self.values[name] != own[name]
+        }
 
     def settings(self) -> Floats:
         """The same values as kernels read them."""
@@ -89,7 +101,7 @@ class Config:
 def config_of(given: Mapping[str, Value]) -> Config:
     """Check what was given, fill in the algorithm's defaults, and refuse what it has no use for."""
     name = given.get("algorithm", DEFAULTS["algorithm"])
-    if name not in ALGORITHMS:
+    if not isinstance(name, str) or name not in ALGORITHMS:
         raise BadSetting(f"algorithm {name!r} is unknown; there are {', '.join(ALGORITHMS)}")
     algorithm = load(str(name))
     known = ALWAYS | algorithm.OPTIONS | (WITH_COSTS if "costs" in algorithm.OPTIONS else frozenset())
@@ -97,9 +109,13 @@ def config_of(given: Mapping[str, Value]) -> Config:
     if given.get("target_sparsity") is not None and given.get("lambda"):
         raise BadSetting("target_sparsity finds lambda by itself: set one of them, not both")
     values = {key: value for key, value in (DEFAULTS | dict(algorithm.DEFAULTS)).items() if key in known}
-    if "costs" in known and {"cost_positive", "cost_negative"} & given.keys():
+    if COSTS & given.keys():
         values["costs"] = "given"
     values |= {key: _checked(key, value) for key, value in given.items()}
+    if values.get("costs") == "auto":
+        if COSTS & given.keys():
+            raise BadSetting("costs are auto, so a given cost would be ignored: set costs to 'given', or no cost")
+        values = {key: value for key, value in values.items() if key not in COSTS}
     if algorithm.STATE == NUMBERED and values["max_features"] > FULL_AT_MOST:  # type: ignore[operator]
         raise BadSetting(f"max_features is {values['max_features']:,}; {name} keeps a matrix: at most {FULL_AT_MOST:,}")
     return Config(values)
@@ -113,18 +129,21 @@ def _refuse_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm
             raise BadSetting(f"{algorithm} has no use for {name!r}; it has {', '.join(sorted(known))}")
 
 
-def _free(changes: Mapping[str, Value]) -> dict[str, Value]:
-    """What a change silently replaces: lambda and target sparsity stand for each other."""
+def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
+    """What a change brings with it: a cost is set to be used; lambda and target sparsity stand for each other."""
+    implied: dict[str, Value] = {"costs": "given"} if COSTS & changes.keys() else {}
     if changes.get("target_sparsity") is not None:
-        return {"lambda": 0.0}
-    return {"target_sparsity": None} if changes.get("lambda") else {}
+        implied["lambda"] = 0.0
+    elif "lambda" in changes:
+        implied["target_sparsity"] = None
+    return implied
 
 
 def _checked(name: str, value: Value) -> Value:
     what, fits = RULES[name]
     if not fits(value):
-        raise BadSetting(f"{name} is {value!r}; it must be {what}")
-    return float(value) if isinstance(DEFAULTS[name], float) else value  # type: ignore[arg-type]
+        raise BadSetting(f"{name} is {shown(value)}; it must be {what}")
+    return value if value is None or isinstance(value, str | bool) or name in WHOLE else float(value)
 
 
 def _encoded(known: Mapping[str, Any]) -> dict[int, float]:

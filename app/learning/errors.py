@@ -1,5 +1,7 @@
 """Domain errors: nouns with facts. They know no HTTP and no command line."""
 
+SHOWN_AT_MOST = 80
+
 
 class SluiceError(Exception):
     """Anything that Sluice refuses, with a sentence for the one who asked."""
@@ -15,3 +17,12 @@ class BadSetting(SluiceError):
 
 class BadSnapshot(SluiceError):
     """Bytes that are not a whole and sound Sluice model."""
+
+
+def shown(value: object) -> str:
+    """A value as an error tells it: short, whatever it is."""
+    try:
+        spelled = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "an integer too long to print"
+    return spelled if len(spelled) <= SHOWN_AT_MOST else spelled[: SHOWN_AT_MOST - 3] + "..."

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from app.learning.errors import BadExample
+from app.learning.errors import BadExample, shown
 from kernels.arrays import Floats, Keys
 from kernels.examples import LARGEST_VALUE, first_refused
 from kernels.hashing import hash_names, key_of
@@ -47,8 +47,9 @@ def _keys(names: tuple[str, ...]) -> Keys:
             keys[:] = [key_of(name) for name in names]
     except TypeError as error:
         raise BadExample(f"feature names must be text: {error}") from None
-    except UnicodeEncodeError as error:
-        raise BadExample(f"a feature name is not valid Unicode: {error.object[:80]!r}") from None
+    except UnicodeEncodeError:
+        name = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
+        raise BadExample(f"a feature name is not valid Unicode: {shown(name)}") from None
     return keys
 
 
@@ -61,7 +62,7 @@ def _values(features: Mapping[str, float]) -> Floats:
     if refused >= 0:
         name = list(features)[refused]
         raise BadExample(
-            f"feature {name!r} is {values[refused]}: values must be finite, at most {LARGEST_VALUE:g} in size"
+            f"feature {shown(name)} is {values[refused]}: values must be finite, at most {LARGEST_VALUE:g} in size"
         )
     return values
 
@@ -77,5 +78,5 @@ def _culprit(features: Mapping[str, float]) -> str:
         try:
             struct.pack("d", value)
         except (struct.error, OverflowError):
-            return f"feature {name!r} is {str(value)[:80]!r}, not a number that fits"
+            return f"feature {shown(name)} is {shown(value)}, not a number that fits"
     raise AssertionError("every value packs alone")  # pragma: no cover

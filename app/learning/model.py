@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.learning.config import NUMBERED, Config
+from app.learning.errors import BadExample
 from app.learning.example import Example
 from app.learning.names import BIAS_KEY
 from kernels import tally as place
@@ -19,6 +20,7 @@ NO_BIAS = 0
 ALL = np.empty(0, np.uint8)
 ROWS_AT_ONCE = 65_536
 LEAST_DENSE = 16
+FULL_VALUE = 1e6
 MOST_BITS = 32
 
 
@@ -44,10 +46,19 @@ class Model:
 
     def configure(self, config: Config) -> None:
         """Go on under another configuration whose state has the same meaning."""
+        if "touched" in self._algorithm.STATE and self.features:
+            self._settle()
         self.config = config
         self._algorithm = config.algorithm
         self._settings = config.settings()
         self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
+
+    def _settle(self) -> None:
+        """Do the shrinking that rows have not seen yet, while the settings that meant it are still in force."""
+        table = self.memory.rows.reshape(-1, self.width)
+        used = table[:, 0].view(np.uint64) != 0
+        table[used, 1] = self.survey().weights
+        table[used, -1] = self.tally[place.GRAVITY]
 
     def can_become(self, config: Config) -> bool:
         """Whether what has been learnt keeps its meaning under another configuration."""
@@ -70,14 +81,14 @@ class Model:
 
     def score(self, example: Example) -> tuple[float, Keys, Floats]:
         """Score without learning; with the contribution of each feature to the score, by key."""
-        keys, values = canonical(example.keys, example.values, self.config.l2, self._bias)
+        keys, values = self._canonical(example)
         weights = np.empty(keys.size)
         score = self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
         return score, keys, weights * values
 
     def learn(self, example: Example, label: int) -> float:
         """Learn one example; return its score from before."""
-        keys, values = canonical(example.keys, example.values, self.config.l2, self._bias)
+        keys, values = self._canonical(example)
         while True:
             score = self._algorithm.learn(
                 self.memory.rows, self.dense, self.tally, keys, values, float(label), self._settings
@@ -88,7 +99,20 @@ class Model:
 
     def canonical(self, starts: Ints, keys: Keys, values: Floats) -> tuple[Ints, Keys, Floats]:
         """Bring a batch as read into the form that `stream` takes, under this configuration."""
+        self._refuse_beyond_full(values)
         return canonical_batch(starts, keys, values, self.config.l2, self._bias)
+
+    def _canonical(self, example: Example) -> tuple[Keys, Floats]:
+        self._refuse_beyond_full(example.values)
+        return canonical(example.keys, example.values, self.config.l2, self._bias)
+
+    def _refuse_beyond_full(self, values: Floats) -> None:
+        """Keep a full matrix from values with whose squares its rounding cannot cope."""
+        if self._algorithm.STATE == NUMBERED and not self.config.l2 and np.abs(values).max(initial=0.0) > FULL_VALUE:
+            size = float(np.abs(values).max())
+            raise BadExample(
+                f"a value is {size:g} in size: without normalize = l2 a full matrix takes up to {FULL_VALUE:g}"
+            )
 
     def stream(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> Floats:
         """Test, then train, over a canonical batch; return the scores."""
@@ -178,7 +202,7 @@ class Model:
 
     def _renumber(self, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Take the features that go out of the matrix; the others keep their order."""
-        numbers = np.concatenate([rows[:, 1] for rows in self.rows()]).astype(np.int64)
+        numbers = np.concatenate([np.empty(0), *(rows[:, 1] for rows in self.rows())]).astype(np.int64)
         staying = np.sort(numbers[keep])
         size = len(self.dense.T)
         dense = np.vstack([np.zeros(size), np.eye(size)])

@@ -117,9 +117,7 @@ def _step(
     product = np.zeros(int(tally[FEATURES]))
     scale = 1.0 / (settings[R] + _multiply(dense, index, x, product))
     result = _predict(dense, work, x, product, scale, lambda_at(tally[STEP], tally, settings), settings)
-    for i in range(product.size):
-        for j in range(product.size):
-            dense[1 + i, j] -= product[i] * product[j] * scale
+    _take_in(dense, index, x, product, scale, settings[R])
     loss = label * result < 1.0
     for k in range(x.size):
         if loss and index[k] >= 0.0:
@@ -158,6 +156,27 @@ def _multiply(dense: Floats, index: Floats, x: Floats, product: Floats) -> float
     for k in range(x.size):
         energy += (product[int(index[k])] if index[k] >= 0.0 else x[k]) * x[k]
     return energy
+
+
+@part
+def _take_in(dense: Floats, index: Floats, x: Floats, product: Floats, scale: float, r: float) -> None:
+    """Bring x into A^-1 in Joseph's form, (I - k x') A^-1 (I - k x')' + r k k', with the gain k.
+
+    But for rounding the second half adds 0; it keeps a large value from cancelling a feature to death.
+    """
+    outside = 0.0
+    for k in range(x.size):
+        outside += x[k] * x[k] if index[k] < 0.0 else 0.0
+    for i in range(product.size):
+        gain, row = product[i] * scale, dense[1 + i]
+        for j in range(product.size):
+            row[j] -= gain * product[j]
+        rest = gain * (r + outside)
+        for k in range(x.size):
+            if index[k] >= 0.0:
+                rest -= row[int(index[k])] * x[k]
+        for j in range(product.size):
+            row[j] += rest * (product[j] * scale)
 
 
 @part

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from app.learning.config import ALWAYS, DEFAULTS, RULES, WITH_COSTS, Value, config_of
+from app.learning.config import ALWAYS, COSTS, DEFAULTS, RULES, WITH_COSTS, Value, config_of
 from app.learning.errors import BadSetting
 from kernels import settings as place
 from kernels.registry import ALGORITHMS, load
@@ -52,7 +52,8 @@ def test_every_setting_has_a_rule_and_a_case_here() -> None:
 @each_algorithm
 def test_the_values_in_force_are_the_defaults_of_the_algorithm_before_the_common_ones(algorithm: str) -> None:
     expected = DEFAULTS | dict(load(algorithm).DEFAULTS) | {"algorithm": algorithm}
-    assert config_of({"algorithm": algorithm}).values == {name: expected[name] for name in known_to(algorithm)}
+    in_force = known_to(algorithm) - COSTS  # which are estimated, not given
+    assert config_of({"algorithm": algorithm}).values == {name: expected[name] for name in in_force}
 
 
 @each_algorithm
@@ -148,7 +149,7 @@ def test_equal_bounds_of_truncation_are_the_same_value_in_force() -> None:
 @pytest.mark.parametrize("algorithm", ["ssol-full", "cs-ssol-full"])
 def test_the_full_matrix_refuses_more_features_than_it_is_limited_to(algorithm: str) -> None:
     with pytest.raises(BadSetting, match="max_features"):
-        config_of({"algorithm": algorithm, "max_features": 2049})
+        config_of({"algorithm": algorithm, "max_features": 16_385})
 
 
 def test_refusing_leaves_what_was_given_as_it_was() -> None:

@@ -1,0 +1,112 @@
+"""Where compiled kernels are kept: each test asks a process of its own, with a copy of the kernels as it wants them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.compiling import SOURCES, cache_folder
+
+ASK = "import numba, kernels.compiling; print(numba.config.CACHE_DIR)"
+NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
+COMPILE = "import numpy; from kernels.examples import first_refused; first_refused(numpy.ones(3))"
+
+
+class Copy:
+    """A copy of the kernels, with a home and a temporary folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kernels, self.home, self.temporary = folder / "kernels", folder / "home", folder / "temporary"
+        shutil.copytree(SOURCES, self.kernels, ignore=shutil.ignore_patterns("__pycache__"))
+        self.home.mkdir()
+        self.temporary.mkdir()
+        self.environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def run(self, code: str = ASK) -> Path:
+        """Run Python beside the copy; return the path that it prints."""
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, cwd=self.kernels.parent, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return Path(done.stdout.strip())
+
+    def block(self) -> None:
+        """Make it impossible to write beside the sources, also for root: a file stands where the folder would be."""
+        (self.kernels / "__pycache__").touch()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
+def test_compiled_kernels_lie_beside_their_sources(copy: Copy) -> None:
+    assert copy.run().parent == copy.kernels / "__pycache__"
+
+
+def test_equal_sources_have_a_folder_of_the_same_name_wherever_they_lie(copy: Copy) -> None:
+    assert copy.run().name == cache_folder().name
+
+
+@pytest.mark.parametrize("source", ["maths.py", "algorithms/ssol.py"])
+def test_a_change_in_a_source_changes_the_folder(copy: Copy, source: str) -> None:
+    with (copy.kernels / source).open("a", encoding="utf-8") as changed:
+        changed.write("# changed\n")
+    assert copy.run().name != cache_folder().name
+
+
+def test_a_new_source_changes_the_folder(copy: Copy) -> None:
+    (copy.kernels / "algorithms" / "new.py").touch()
+    assert copy.run().name != cache_folder().name
+
+
+def test_a_source_of_another_name_changes_the_folder(copy: Copy) -> None:
+    (copy.kernels / "confusion.py").rename(copy.kernels / "confused.py")
+    assert copy.run().name != cache_folder().name
+
+
+def test_the_operator_chooses_where_the_folder_lies(copy: Copy, tmp_path: Path) -> None:
+    copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
+    assert copy.run() == tmp_path / "chosen" / cache_folder().name
+
+
+def test_compiled_code_is_kept_where_the_operator_chose(copy: Copy, tmp_path: Path) -> None:
+    copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
+    copy.run(COMPILE)
+    assert list((tmp_path / "chosen" / cache_folder().name).rglob("examples.first_refused-*.nbi"))
+
+
+def test_where_the_sources_cannot_be_written_to_the_home_folder_is_used(copy: Copy) -> None:
+    copy.block()
+    assert copy.run().parent == copy.home / ".cache" / "sluice"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to every folder")
+def test_a_read_only_folder_of_sources_is_not_written_to(copy: Copy) -> None:
+    (copy.kernels / "__pycache__").mkdir(mode=0o500)
+    assert copy.run().parent == copy.home / ".cache" / "sluice"
+
+
+def test_without_any_other_place_a_private_temporary_folder_is_used(copy: Copy) -> None:
+    copy.block()
+    (copy.home / ".cache").touch()
+    assert copy.run().parent.parent == copy.temporary
+
+
+def test_a_user_without_a_home_can_use_the_kernels(copy: Copy) -> None:
+    del copy.environment["HOME"]
+    assert copy.run(NO_SUCH_USER + ASK).parent == copy.kernels / "__pycache__"
+
+
+def test_a_user_without_a_home_gets_a_private_temporary_folder(copy: Copy) -> None:
+    copy.block()
+    del copy.environment["HOME"]
+    assert copy.run(NO_SUCH_USER + ASK).parent.parent == copy.temporary
