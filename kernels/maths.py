@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats
-from kernels.compiling import part
+from kernels.compiling import inner
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471803691238  # ln 2 in two parts, the first with trailing zero bits: k * LN2_HIGH is exact
@@ -13,13 +13,13 @@ LN2_LOW = 1.9082149292705877e-10
 LARGEST = 700.0  # beyond it exp would overflow; the logistic function is 0 or 1 long before
 
 
-@part
+@inner
 def soft(value: float, threshold: float) -> float:
     """Soft thresholding: sign(value) * max(|value| - threshold, 0)."""
     return math.copysign(max(abs(value) - threshold, 0.0), value)
 
 
-@part
+@inner
 def dot(work: Floats, row: int, x: Floats) -> float:
     """w.x, with w in a row of `work`, in four lanes: faster than one chain of additions, and just as repeatable."""
     a = b = c = d = 0.0
@@ -34,7 +34,7 @@ def dot(work: Floats, row: int, x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@part
+@inner
 def squared_norm(x: Floats) -> float:
     """x.x."""
     result = 0.0
@@ -43,7 +43,7 @@ def squared_norm(x: Floats) -> float:
     return result
 
 
-@part
+@inner
 def exponential(x: float) -> float:
     """e^x from additions and multiplications only: C libraries differ in the last bit, replicas must not."""
     x = min(max(x, -LARGEST), LARGEST)
@@ -55,7 +55,7 @@ def exponential(x: float) -> float:
     return math.ldexp(series, int(k))
 
 
-@part
+@inner
 def logistic(x: float) -> float:
     """1 / (1 + e^-x)."""
     return 1.0 / (1.0 + exponential(-x))

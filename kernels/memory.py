@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.arrays import Floats
 
-LARGE_BYTES = 1 << 22  # below this copying is cheap, and a mapping of its own would be wasteful
+LARGE_BYTES = 1 << 17  # below this copying is cheap, and a mapping of its own would be wasteful
 FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 

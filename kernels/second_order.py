@@ -1,10 +1,10 @@
 """The diagonal of A^-1, as SSOL, CS-SSOL and AROW keep it: in a row of `work` while an example is learnt."""
 
 from kernels.arrays import Floats
-from kernels.compiling import part
+from kernels.compiling import inner
 
 
-@part
+@inner
 def energy(work: Floats, row: int, x: Floats) -> float:
     """q = x' A^-1 x, summed in four lanes like `dot`."""
     a = b = c = d = 0.0
@@ -19,7 +19,7 @@ def energy(work: Floats, row: int, x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@part
+@inner
 def take_in(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
     """Bring x into the diagonal with the paper's shared denominator r + q.
 
@@ -31,7 +31,7 @@ def take_in(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
         work[row, k] *= (r + max(q - work[row, k] * x[k] * x[k], 0.0)) * share
 
 
-@part
+@inner
 def take_in_alone(work: Floats, row: int, x: Floats, r: float) -> None:
     """Bring x into the diagonal, each coordinate with its own denominator."""
     for k in range(x.size):

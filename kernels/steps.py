@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints
-from kernels.compiling import part
+from kernels.compiling import inner, part
 from kernels.settings import (
     AUTO_COSTS,
     COST_NEGATIVE,
@@ -28,7 +28,7 @@ SAMPLE = 4096  # features looked at to find lambda for a target sparsity
 PERIOD = 1024  # examples between two such looks, after the first doublings
 
 
-@part
+@inner
 def begin(tally: Floats, label: float, settings: Floats) -> float:
     """Count the example and discount the past; return the cost of the label's class."""
     tally[STEP] += 1.0
@@ -40,7 +40,7 @@ def begin(tally: Floats, label: float, settings: Floats) -> float:
     return root if label > 0.0 else 1.0 / root
 
 
-@part
+@inner
 def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
     """lambda_t of the schedule, or what the target sparsity has found."""
     if settings[TARGET] > 0.0:
@@ -58,7 +58,7 @@ def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
     return chosen
 
 
-@part
+@inner
 def sample_due(tally: Floats, settings: Floats) -> int:
     """How many features to look at now for the target sparsity: 0 most of the time."""
     if settings[TARGET] == 0.0:
@@ -69,6 +69,12 @@ def sample_due(tally: Floats, settings: Floats) -> int:
     return int(min(tally[FEATURES], SAMPLE))
 
 
+@inner
+def is_due(tally: Floats, settings: Floats) -> bool:
+    """Whether there is something to do after this example besides learning it."""
+    return bool(tally[SCALE] < FAINT or sample_due(tally, settings) > 0)
+
+
 @part
 def quantile(sizes: Floats, share: float) -> float:
     """Return the ceil(share * k)-th smallest of k sizes."""
@@ -76,7 +82,7 @@ def quantile(sizes: Floats, share: float) -> float:
     return float(np.partition(sizes, rank - 1)[rank - 1])
 
 
-@part
+@inner
 def longest(starts: Ints) -> int:
     """Non-zeros of the longest example."""
     most = 0
@@ -85,7 +91,7 @@ def longest(starts: Ints) -> int:
     return most
 
 
-@part
+@inner
 def settle(rows: Floats, width: int, tally: Floats) -> None:
     """Multiply the common factor into every state, where all states are plain sums."""
     scale = tally[SCALE]

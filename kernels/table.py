@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from kernels.arrays import Floats, Keys
-from kernels.compiling import part
+from kernels.compiling import inner
 from kernels.settings import LIMIT
 from kernels.tally import BITS, DROPPED, FEATURES, OUTCOME, TABLE_FULL
 
@@ -64,7 +64,7 @@ def fetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # noqa
     return types.void(array, types.uint64), generate
 
 
-@part
+@inner
 def find(bits: Keys, width: np.uint64, shift: np.uint64, key: np.uint64) -> np.uint64:
     """Return where the row of `key` begins or, if it is not there, where it would have to be put."""
     at = (~key >> shift) * width
@@ -75,7 +75,7 @@ def find(bits: Keys, width: np.uint64, shift: np.uint64, key: np.uint64) -> np.u
     return at
 
 
-@part
+@inner
 def fetch_row(rows: Floats, width: np.uint64, shift: np.uint64, key: np.uint64) -> None:
     """Fetch the home row of `key` and the one after it."""
     at = (~key >> shift) * width
@@ -83,7 +83,7 @@ def fetch_row(rows: Floats, width: np.uint64, shift: np.uint64, key: np.uint64) 
     fetch(rows, at + width + width - ONE)
 
 
-@part
+@inner
 def gather(
     rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, states: Floats, fresh: Fresh
 ) -> int:
@@ -116,7 +116,7 @@ def gather(
     return unknown
 
 
-@part
+@inner
 def enter(
     rows: Floats,
     tally: Floats,
@@ -138,7 +138,7 @@ def enter(
     return True
 
 
-@part
+@inner
 def _admit(
     rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, fresh: Fresh, settings: Floats
 ) -> bool:
@@ -161,17 +161,17 @@ def _admit(
     return True
 
 
-@part
+@inner
 def _full(tally: Floats) -> bool:
     return bool(tally[FEATURES] + 1.0 > LOAD * _homes(tally))
 
 
-@part
+@inner
 def _homes(tally: Floats) -> float:
     return float(1 << int(tally[BITS]))
 
 
-@part
+@inner
 def _insert(rows: Floats, tally: Floats, key: np.uint64, fresh: Fresh) -> bool:
     """Put a fresh row in its place, moving the rows behind it by one; False if one of them would go too far."""
     bits = rows.view(np.uint64)
@@ -192,7 +192,7 @@ def _insert(rows: Floats, tally: Floats, key: np.uint64, fresh: Fresh) -> bool:
     return True
 
 
-@part
+@inner
 def _gap(bits: Keys, width: np.uint64, shift: np.uint64, at: np.uint64) -> np.uint64:
     """Return the first empty row from `at` on, or the sink if a row on the way cannot move by one."""
     while bits[at] != EMPTY:

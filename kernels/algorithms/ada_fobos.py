@@ -9,10 +9,10 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, soft
 from kernels.settings import DELTA, ETA, TARGET
-from kernels.steps import begin, lambda_at, longest, quantile, sample_due
+from kernels.steps import begin, is_due, lambda_at, longest, quantile, sample_due
 from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
@@ -43,7 +43,10 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    if is_due(tally, settings):
+        _truncate(rows, dense, tally, settings)
+    return result
 
 
 @kernel
@@ -66,6 +69,8 @@ def stream(
         scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
         if tally[OUTCOME] == TABLE_FULL:
             return i
+        if is_due(tally, settings):
+            _truncate(rows, dense, tally, settings)
     return labels.size
 
 
@@ -87,7 +92,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,
@@ -116,11 +121,10 @@ def _step(
             rows[slots[k] + np.uint64(3)] = tally[GRAVITY]
         tally[OUTCOME] = UPDATED
     tally[GRAVITY] += lambda_at(tally[STEP], tally, settings)
-    _truncate(rows, dense, tally, settings)
     return result
 
 
-@part
+@inner
 def _predict(work: Floats, x: Floats, gravity: float, settings: Floats) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
     for k in range(x.size):
@@ -129,7 +133,7 @@ def _predict(work: Floats, x: Floats, gravity: float, settings: Floats) -> float
     return dot(work, W, x)
 
 
-@part
+@kernel
 def _truncate(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Shrink every weight by the target sparsity's quantile, if it is time to."""
     sample = sample_due(tally, settings)

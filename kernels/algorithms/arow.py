@@ -6,7 +6,7 @@ Beyond the paper: measured as one of its strongest rivals without class imbalanc
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot
 from kernels.second_order import energy, take_in
 from kernels.settings import R
@@ -82,7 +82,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,

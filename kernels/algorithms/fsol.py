@@ -6,10 +6,10 @@ Dual averaging: theta gathers the gradients, the weights are its soft threshold.
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, soft
 from kernels.settings import ETA, KEEP, TARGET
-from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due, settle
+from kernels.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due, settle
 from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
@@ -41,7 +41,10 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    if is_due(tally, settings):
+        _after(rows, dense, tally, settings)
+    return result
 
 
 @kernel
@@ -64,6 +67,8 @@ def stream(
         scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
         if tally[OUTCOME] == TABLE_FULL:
             return i
+        if is_due(tally, settings):
+            _after(rows, dense, tally, settings)
     return labels.size
 
 
@@ -85,7 +90,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,
@@ -111,11 +116,10 @@ def _step(
         for k in range(x.size):
             rows[slots[k] + np.uint64(1)] = work[THETA, k] + step * x[k]
         tally[OUTCOME] = UPDATED
-    _after(rows, dense, tally, settings)
     return result
 
 
-@part
+@inner
 def _predict(work: Floats, x: Floats, scale: float, threshold: float) -> float:
     """Leave w beside the gathered theta; return w.x."""
     for k in range(x.size):
@@ -123,7 +127,7 @@ def _predict(work: Floats, x: Floats, scale: float, threshold: float) -> float:
     return dot(work, WEIGHT, x)
 
 
-@part
+@kernel
 def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Settle a faint common factor; look for lambda if it is time to."""
     if tally[SCALE] < FAINT:

@@ -8,10 +8,10 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, logistic, soft
 from kernels.settings import DELTA, ETA, KEEP, TARGET
-from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due, settle
+from kernels.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due, settle
 from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
@@ -44,7 +44,10 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    if is_due(tally, settings):
+        _after(rows, dense, tally, settings)
+    return result
 
 
 @kernel
@@ -67,6 +70,8 @@ def stream(
         scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
         if tally[OUTCOME] == TABLE_FULL:
             return i
+        if is_due(tally, settings):
+            _after(rows, dense, tally, settings)
     return labels.size
 
 
@@ -89,7 +94,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,
@@ -118,11 +123,10 @@ def _step(
         rows[slots[k] + np.uint64(1)] = work[Z, k] + (gradient - sigma * work[WEIGHT, k]) * grown
         rows[slots[k] + np.uint64(2)] = after * grown
     tally[OUTCOME] = UPDATED if slope != 0.0 else UNCHANGED
-    _after(rows, dense, tally, settings)
     return result
 
 
-@part
+@inner
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Leave w beside the gathered state; return w.x."""
     for k in range(x.size):
@@ -130,12 +134,12 @@ def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: 
     return dot(work, WEIGHT, x)
 
 
-@part
+@inner
 def _weight(z: float, squares: float, threshold: float, settings: Floats) -> float:
     return -soft(z, threshold) * settings[ETA] / (settings[DELTA] + math.sqrt(squares))
 
 
-@part
+@kernel
 def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Settle a faint common factor; look for lambda if it is time to."""
     if tally[SCALE] < FAINT:

@@ -6,7 +6,7 @@ It has a bias of its own, b, which every score contains.
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, squared_norm
 from kernels.settings import ETA
 from kernels.steps import begin, longest
@@ -81,7 +81,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,

@@ -6,11 +6,11 @@ A^-1 contains x_t before the prediction is made, so a score computes it without 
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, soft
 from kernels.second_order import energy, take_in, take_in_alone
 from kernels.settings import COORDINATE, ETA, KEEP, ON_THETA, TARGET, R
-from kernels.steps import FAINT, begin, lambda_at, longest, quantile, sample_due
+from kernels.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due
 from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
@@ -44,7 +44,10 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    if is_due(tally, settings):
+        _after(rows, dense, tally, settings)
+    return result
 
 
 @kernel
@@ -66,6 +69,8 @@ def stream(
         scores[i] = _step(rows, dense, tally, keys, values, starts[i], starts[i + 1], labels[i], settings, slots, work)
         if tally[OUTCOME] == TABLE_FULL:
             return i
+        if is_due(tally, settings):
+            _after(rows, dense, tally, settings)
     return labels.size
 
 
@@ -91,7 +96,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,
@@ -119,11 +124,10 @@ def _step(
         rows[at + np.uint64(1)] = (work[THETA, k] + step * x[k]) * grown
         rows[at + np.uint64(2)] = work[INVERSE, k] * scale
     tally[OUTCOME] = UPDATED if loss else UNCHANGED
-    _after(rows, dense, tally, settings)
     return result
 
 
-@part
+@inner
 def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: Floats) -> float:
     """Turn the gathered state into theta, A^-1 with x in it, and w; return w.x."""
     if scale != 1.0:
@@ -143,7 +147,7 @@ def _predict(work: Floats, x: Floats, scale: float, threshold: float, settings: 
     return dot(work, WEIGHT, x)
 
 
-@part
+@kernel
 def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Settle a faint common factor; look for lambda if it is time to."""
     if tally[SCALE] < FAINT:

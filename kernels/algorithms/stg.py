@@ -7,10 +7,10 @@ remembers the sum at its last touch. That is exact, because a weight that is sma
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
+from kernels.compiling import inner, kernel
 from kernels.maths import dot, soft
 from kernels.settings import ETA, TARGET, TRUNCATE_BELOW, TRUNCATE_EVERY
-from kernels.steps import begin, lambda_at, longest, quantile, sample_due
+from kernels.steps import begin, is_due, lambda_at, longest, quantile, sample_due
 from kernels.table import EMPTY, START, enter, gather
 from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
 
@@ -41,7 +41,10 @@ def learn(
 ) -> float:
     """Learn one example in place; return the score it had before."""
     slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
+    if is_due(tally, settings):
+        _truncate(rows, dense, tally, settings)
+    return result
 
 
 @kernel
@@ -64,6 +67,8 @@ def stream(
         scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
         if tally[OUTCOME] == TABLE_FULL:
             return i
+        if is_due(tally, settings):
+            _truncate(rows, dense, tally, settings)
     return labels.size
 
 
@@ -84,7 +89,7 @@ def survey(
         found += 1
 
 
-@part
+@inner
 def _step(
     rows: Floats,
     dense: Floats,
@@ -112,11 +117,10 @@ def _step(
         tally[OUTCOME] = UPDATED
     if tally[STEP] % settings[TRUNCATE_EVERY] == 0.0:
         tally[GRAVITY] += settings[TRUNCATE_EVERY] * settings[ETA] * lambda_at(tally[STEP], tally, settings)
-    _truncate(rows, dense, tally, settings)
     return result
 
 
-@part
+@inner
 def _predict(work: Floats, x: Floats, gravity: float, below: float) -> float:
     """Turn the gathered state into w as it is now; return w.x."""
     for k in range(x.size):
@@ -124,12 +128,12 @@ def _predict(work: Floats, x: Floats, gravity: float, below: float) -> float:
     return dot(work, W, x)
 
 
-@part
+@inner
 def _shrunk(w: float, gravity: float, below: float) -> float:
     return soft(w, gravity) if abs(w) <= below else w
 
 
-@part
+@kernel
 def _truncate(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
     """Shrink every weight by the target sparsity's quantile, if it is time to."""
     sample = sample_due(tally, settings)
