@@ -14,7 +14,7 @@ from app.learning.names import BIAS_NAME
 from kernels.hashing import key_of
 from kernels.registry import ALGORITHMS, load
 from kernels.settings import SCHEDULES
-from tests.reference import REFERENCES
+from tests.reference import reference_of
 from tests.streams import Floats, Stream, named, random_stream
 
 TOLERANCE = 1e-9
@@ -62,7 +62,7 @@ def test_every_algorithm_agrees_with_its_dense_reference(algorithm: str, change:
     stream = random_stream(seed=len(algorithm) + 17 * len(change))
     config = config_of({"algorithm": algorithm, **change})
     model = Model(config)
-    reference = REFERENCES[algorithm](_all_values(dict(config.values)), stream.dimension)
+    reference = reference_of(algorithm)(_all_values(dict(config.values)), stream.dimension)
     for number, (x, label) in enumerate(stream):
         expected = reference.learn(x, label)
         if number % 10 == 0:
@@ -79,7 +79,7 @@ def test_a_long_stream_stays_in_agreement(algorithm: str) -> None:
     change |= {"forgetting": 0.3} if "forgetting" in options else {}  # enough to settle the common factor several times
     config = config_of({"algorithm": algorithm, **change})
     model = Model(config)
-    reference = REFERENCES[algorithm](_all_values(dict(config.values)), stream.dimension)
+    reference = reference_of(algorithm)(_all_values(dict(config.values)), stream.dimension)
     for number, (x, label) in enumerate(stream):
         assert _close(model.learn(example_of(named(x)), label), reference.learn(x, label)), f"example {number}"
 

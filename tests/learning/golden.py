@@ -3,7 +3,7 @@
 Do that only with a changelog entry tagged *numbers change*: the state of every replica depends on it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,8 +28,8 @@ def golden_log(algorithm: str) -> Iterator[Event]:
     yield from _feedback(seed=3, examples=500)
 
 
-def digests() -> dict[str, str]:
-    return {algorithm: replay(golden_log(algorithm)).digest for algorithm in ALGORITHMS}
+def digests(algorithms: Iterable[str]) -> dict[str, str]:
+    return {algorithm: replay(golden_log(algorithm)).digest for algorithm in algorithms}
 
 
 def _feedback(seed: int, examples: int) -> Iterator[Event]:
@@ -49,4 +49,4 @@ def _numbers(seed: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests())) + b"\n")
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests(ALGORITHMS))) + b"\n")
