@@ -21,7 +21,7 @@ from kernels.settings import (
     TARGET,
     TIMES_ETA,
 )
-from kernels.tally import FEATURES, LAMBDA, NEGATIVES, POSITIVES, SCALE, STEP
+from kernels.tally import FEATURES, LAMBDA, NEGATIVES, OUTCOME, POSITIVES, SCALE, STEP, TABLE_FULL
 
 FAINT = 2.0**-200  # when the common factor is this small, it is settled into the rows before it can underflow
 SAMPLE = 4096  # features looked at to find lambda for a target sparsity
@@ -71,7 +71,9 @@ def sample_due(tally: Floats, settings: Floats) -> int:
 
 @inner
 def is_due(tally: Floats, settings: Floats) -> bool:
-    """Whether there is something to do after this example besides learning it."""
+    """Whether there is something to do after this example, if it was learnt, besides learning it."""
+    if tally[OUTCOME] == TABLE_FULL:
+        return False
     return bool(tally[SCALE] < FAINT or sample_due(tally, settings) > 0)
 
 

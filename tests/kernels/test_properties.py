@@ -80,8 +80,10 @@ def test_the_order_of_features_changes_no_bit(algorithm: str) -> None:
 
 
 @every_algorithm
-def test_the_stream_form_equals_learning_one_by_one(algorithm: str) -> None:
-    singly, streamed = (Model(config_of({"algorithm": algorithm, "bias": True})) for _ in range(2))
+@pytest.mark.parametrize("settings", [{}, {"bias": True}, {"target_sparsity": 0.3}, {"forgetting": 0.4}])
+def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
+    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias"}}
+    singly, streamed = (Model(config_of({"algorithm": algorithm, **known})) for _ in range(2))
     examples = [
         (example_of(named(x)), label) for x, label in random_stream(seed=6, examples=400, dimension=300, active=40)
     ]
