@@ -18,8 +18,7 @@ FEATURES = 16_000_000
 EXAMPLES = 100_000
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 13_400_000)  # the last: as full as can be
 QUICK = 16  # how many times smaller a trial run is
-FEWER_ROUNDS = 5
-MORE_ROUNDS = 15
+MORE_ROUNDS = 15  # where only kernels run, which is soon done
 
 STARTED = time.monotonic()
 
@@ -83,7 +82,7 @@ def other_learners(features: int, examples: int) -> list[Speed]:
     for name in SEVERAL:
         if name not in MAIN:
             say(f"learning with {name}")
-            found += measure((name,), stream, every_feature, FEWER_ROUNDS)
+            found += measure((name,), stream, every_feature)
     return found
 
 
@@ -92,7 +91,7 @@ def smaller_tables(features: int, examples: int) -> list[Speed]:
     for size in SIZES:
         if size < features:
             say(f"learning over {size:,} features")
-            found += measure(MAIN, zipf_stream(size, examples), filling(size), FEWER_ROUNDS)
+            found += measure(MAIN, zipf_stream(size, examples), filling(size))
     return found
 
 

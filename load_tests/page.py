@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from load_tests import rivals
+from load_tests.memory import LEAST_FEATURES, LEAST_FEATURES_FOR_RSS
 from load_tests.results import Results, Target, targets
 from load_tests.speed import Speed
 from load_tests.zipf import NONZEROS
@@ -130,7 +131,11 @@ def _memory_table(results: Results) -> str:
         for g in results.growths
     )
     header = ("features at a doubling", "table, bytes per feature", "peak of the process, bytes per feature")
-    text = "CS-SSOL meeting ever new features; just after its table doubled, a feature costs most."
+    text = (
+        "CS-SSOL meeting ever new features; just after its table doubled, a feature costs most. "
+        f"Left out: fewer than {LEAST_FEATURES} features, which cost more each (the table has some kilobytes at least), "
+        f"and the peak of the process below {LEAST_FEATURES_FOR_RSS:,}, where other things hide the table."
+    )
     return f"{text}\n\n{_table(header, rows)}"
 
 
