@@ -46,6 +46,8 @@ belongs to a feature lies together, it is found once, and nobody waits for it.
 - **Little around it.** A dict is read where Python keeps it, its names hashed in the same call, and the example is
   sorted by spreading its hashes."""
 
+VERDICTS = {True: "yes", False: "**no**", None: "**not known**"}
+
 
 def performance_page(results: Results, plot: str) -> str:
     """The whole page; `plot` is the picture's file name."""
@@ -68,7 +70,7 @@ def performance_page(results: Results, plot: str) -> str:
 
 def targets_table(found: list[Target]) -> str:
     """Each target beside what was measured."""
-    rows = ((t.text, t.wanted, t.measured, "yes" if t.met else "**no**") for t in found)
+    rows = ((t.text, t.wanted, t.measured, VERDICTS[t.met]) for t in found)
     return _table(("target", "wanted", "measured", "met"), rows)
 
 
@@ -81,7 +83,7 @@ def _machine(results: Results) -> str:
 
 def _misses(found: list[Target]) -> str:
     missed = [f"- {t.text}: wanted {t.wanted}, measured {t.measured}." for t in found if not t.met]
-    return "\n".join(["Missed in this run:", *missed]) if missed else "None was missed in this run."
+    return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
 
 
 def _learners_table(speeds: Iterable[Speed]) -> str:
@@ -133,7 +135,7 @@ def _memory_table(results: Results) -> str:
     header = ("features at a doubling", "table, bytes per feature", "peak of the process, bytes per feature")
     text = (
         "CS-SSOL meeting ever new features; just after its table doubled, a feature costs most. "
-        f"Left out: fewer than {LEAST_FEATURES} features, which cost more each (the table has some kilobytes at least), "
+        f"Left out: fewer than {LEAST_FEATURES} features, which cost more each (a table has some kilobytes), "
         f"and the peak of the process below {LEAST_FEATURES_FOR_RSS:,}, where other things hide the table."
     )
     return f"{text}\n\n{_table(header, rows)}"

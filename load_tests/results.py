@@ -1,13 +1,14 @@
 """What one run of the benchmark found, and what it was to find."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from load_tests import dicts, rivals
 from load_tests.memory import Growth, worst
 from load_tests.speed import Speed
 
 NOISE_NANOSECONDS = 1.0
+LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A promise, and whether this run kept it."""
+    """A promise, and whether this run kept it; None where it could not be told."""
 
     text: str
     wanted: str
     measured: str
-    met: bool
+    met: bool | None
 
 
 def targets(results: Results) -> list[Target]:
@@ -67,12 +68,13 @@ def targets(results: Results) -> list[Target]:
 
 def _faster_than_vw(name: str, cost: rivals.Cost, ours: Speed) -> list[Target]:
     """Twice: VW works with two threads, Sluice with one."""
-    return [
-        _at_least(f"CS-SSOL faster than {name}, by processor time", 3.0, cost.processor / ours.nanoseconds),
-        _at_least(
-            f"CS-SSOL faster than {name}, by the clock (VW has two threads)", 3.0, cost.elapsed / ours.nanoseconds
-        ),
-    ]
+    by_processor = _at_least(f"CS-SSOL faster than {name}, by processor time", 3.0, cost.processor / ours.nanoseconds)
+    text = f"CS-SSOL faster than {name}, by the clock (VW has two threads)"
+    by_clock = _at_least(text, 3.0, cost.elapsed / ours.nanoseconds)
+    if cost.cores < LEAST_CORES_OF_VW:
+        measured = f"{by_clock.measured}, but VW got only {cost.cores:.2f} cores: others were working"
+        by_clock = replace(by_clock, measured=measured, met=None)
+    return [by_processor, by_clock]
 
 
 def _at_most(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
@@ -92,7 +94,7 @@ def _flat(scaling: list[Speed]) -> Target:
     small, *larger = [speed for speed in scaling if speed.algorithm == "cs-ssol"]
     worst_size = max(larger, key=lambda speed: _unexplained(speed, small))
     return Target(
-        f"CS-SSOL from {small.features:,} features on: dearer only by cache misses (at {worst_size.features:,}, the worst)",
+        f"CS-SSOL beyond {small.features:,} features: dearer only by cache misses (worst: {worst_size.features:,})",
         f"at most {_explained(worst_size, small):.1f} ns more",
         f"{worst_size.nanoseconds - small.nanoseconds:.1f} ns more",
         _unexplained(worst_size, small) <= 0.0,

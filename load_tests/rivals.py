@@ -38,6 +38,11 @@ class Cost:
     elapsed: float
     processor: float
 
+    @property
+    def cores(self) -> float:
+        """How many cores it kept busy."""
+        return self.processor / self.elapsed
+
 
 @contextmanager
 def rivals(stream: Stream) -> Iterator[dict[str, Run]]:
