@@ -1,0 +1,1 @@
+"""What is kept in Redis: the log of every tenant, its snapshots and its pending predictions."""

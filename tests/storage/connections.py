@@ -1,0 +1,41 @@
+"""A connection for the length of a block, and commands to send by it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.storage.connecting import Connection, connect, store_errors
+from app.storage.errors import StoreUnavailable
+
+
+@asynccontextmanager
+async def connected(url: str, timeout_seconds: float = 2.0) -> AsyncIterator[Connection]:
+    connection = connect(url, timeout_seconds=timeout_seconds)
+    try:
+        yield connection
+    finally:
+        await connection.aclose()
+
+
+async def add(connection: Connection, key: str = "count") -> object:
+    """One command, in the store's terms."""
+    with store_errors():
+        return await connection.redis.incr(key)
+
+
+async def add_in_pipeline(connection: Connection) -> list[object]:
+    with store_errors():
+        pipeline = connection.redis.pipeline(transaction=False)
+        for k in range(6):
+            pipeline.incr(f"count:{k}")
+        return list(await pipeline.execute())
+
+
+async def eventually_add(connection: Connection) -> object:
+    """Add as a caller does who tries again: until it works."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await add(connection)
+            except StoreUnavailable:
+                await asyncio.sleep(0.05)
