@@ -16,15 +16,6 @@ BUCKETS_AT_MOST = 4096
 
 
 @kernel
-def first_refused(values: Floats) -> int:
-    """Where the first value stands that is not finite or too large; -1 if there is none."""
-    for k in range(values.size):
-        if not abs(values[k]) <= LARGEST_VALUE:  # true for NaN, too
-            return k
-    return -1
-
-
-@kernel
 def canonical(keys: Keys, values: Floats, l2: bool, bias: np.uint64) -> tuple[Keys, Floats]:  # noqa: FBT001
     """Return one example's canonical keys and values; `bias` is the key of the bias feature, or 0 for none."""
     out_keys, out_values = np.empty(keys.size + 1, np.uint64), np.empty(keys.size + 1)

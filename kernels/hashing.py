@@ -48,10 +48,10 @@ def hash_name(text: Bytes, start: int | np.uint64, stop: int | np.uint64) -> np.
         lanes_end = end - np.uint64(32)
         a, b, c, d = P1 + P2, P2, np.uint64(0), np.uint64(0) - P1
         while at <= lanes_end:
-            a = _round(a, _word(text, at))
-            b = _round(b, _word(text, at + np.uint64(8)))
-            c = _round(c, _word(text, at + np.uint64(16)))
-            d = _round(d, _word(text, at + np.uint64(24)))
+            a = _round(a, word_at(text, at))
+            b = _round(b, word_at(text, at + np.uint64(8)))
+            c = _round(c, word_at(text, at + np.uint64(16)))
+            d = _round(d, word_at(text, at + np.uint64(24)))
             at += np.uint64(32)
         h = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
         h = _merge(_merge(_merge(_merge(h, a), b), c), d)
@@ -63,7 +63,7 @@ def hash_name(text: Bytes, start: int | np.uint64, stop: int | np.uint64) -> np.
 @part
 def _finish(h: np.uint64, text: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
     while at + np.uint64(8) <= end:
-        h = _rotate(h ^ _round(np.uint64(0), _word(text, at)), 27) * P1 + P4
+        h = _rotate(h ^ _round(np.uint64(0), word_at(text, at)), 27) * P1 + P4
         at += np.uint64(8)
     if at + np.uint64(4) <= end:
         h = _rotate(h ^ (_half(text, at) * P1), 23) * P2 + P3
@@ -104,5 +104,6 @@ def _half(text: Bytes, at: np.uint64) -> np.uint64:
 
 
 @part
-def _word(text: Bytes, at: np.uint64) -> np.uint64:
+def word_at(text: Bytes, at: np.uint64) -> np.uint64:
+    """Eight bytes as a little-endian number."""
     return _half(text, at) | _half(text, at + np.uint64(4)) << np.uint64(32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernels.arrays import Bytes, Floats
+from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.compiling import kernel
 from kernels.table import EMPTY, ONE
 
@@ -77,9 +77,22 @@ def copy_rows(rows: Floats, width: int, start: int, packed: Floats) -> int:
     at = start
     filled = 0
     while at < rows.size and filled < out.size:
-        if bits[at] != EMPTY:
-            for j in range(width):
-                out[filled + j] = bits[at + j]
-            filled += width
+        for j in range(width):  # also an empty row, which the next one replaces: no branch to mispredict
+            out[filled + j] = bits[at + j]
+        filled += width * int(bits[at] != EMPTY)
         at += width
     return at
+
+
+@kernel
+def range_starts(keys: Keys, width: int, flip: np.uint64, shift: int, starts: Ints) -> None:
+    """Find where each range of keys begins, in rows whose `key ^ flip` ascends: its number is the bits past `shift`."""
+    for number in range(starts.size):
+        low, high = 0, keys.size // width
+        while low < high:
+            middle = (low + high) // 2
+            if (keys[middle * width] ^ flip) >> np.uint64(shift) < np.uint64(number):
+                low = middle + 1
+            else:
+                high = middle
+        starts[number] = low

@@ -1,8 +1,9 @@
 """Decimal numbers in text, rounded as Python's `float` rounds them.
 
 A number whose digits fit in 53 bits and whose power of ten is itself a float is one exact operand times or over
-another: one rounding, so the nearest float (Clinger's fast path). The others are only told from what is not a number,
-and the caller lets `float` read them.
+another: one rounding, so the nearest float (Clinger's fast path). Nearly all others are rounded by `kernels.decimals`.
+What remains (the tiniest and largest numbers, and those that 19 digits do not decide) is only told from what is not a
+number, and the caller lets `float` read it.
 
 Positions are unsigned, which spares numba the test for negative ones. Nothing looks for the end of the text: the caller
 sees to it that a newline stands there.
@@ -12,6 +13,7 @@ import numpy as np
 
 from kernels.arrays import Bytes
 from kernels.compiling import part
+from kernels.decimals import REACH, nearest
 
 NOT_A_NUMBER, EXACT, ROUGH = range(3)
 
@@ -103,12 +105,13 @@ def _read_exponent(text: Bytes, at: np.uint64) -> tuple[int, np.uint64]:
 def _scale(kind: int, mantissa: np.uint64, exponent: int) -> tuple[int, float]:
     if kind == NOT_A_NUMBER or mantissa == NONE:
         return kind, 0.0
-    if mantissa > LARGEST_EXACT or abs(exponent) >= len(POWERS):
-        while mantissa % TEN == NONE:
-            mantissa //= TEN
-            exponent += 1
-    if kind == ROUGH or mantissa > LARGEST_EXACT or abs(exponent) >= len(POWERS):
+    if kind == EXACT and mantissa <= LARGEST_EXACT and abs(exponent) < len(POWERS):
+        if exponent < 0:
+            return EXACT, float(mantissa) / POWERS[-exponent]
+        return EXACT, float(mantissa) * POWERS[exponent]
+    if abs(exponent) > REACH:
         return ROUGH, float(mantissa) * 10.0 ** float(exponent)
-    if exponent < 0:
-        return EXACT, float(mantissa) / POWERS[-exponent]
-    return EXACT, float(mantissa) * POWERS[exponent]
+    value = nearest(mantissa, exponent)
+    if kind == ROUGH and nearest(mantissa + ONE, exponent) == value:  # whatever the digits after the 19th are
+        kind = EXACT
+    return kind, value

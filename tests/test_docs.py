@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.options import SETTINGS
-from app.learning.config import DEFAULTS, RULES
+from app.learning.config import DEFAULTS, RULES, SERVICE_ONLY
 from kernels.registry import ALGORITHMS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -17,4 +17,8 @@ def test_the_manual_names_every_algorithm_and_setting(name: str) -> None:
 
 
 def test_every_setting_has_a_rule_and_an_option_of_the_command_line() -> None:
-    assert DEFAULTS.keys() == RULES.keys() == SETTINGS.keys() | {"algorithm"}
+    assert DEFAULTS.keys() == RULES.keys() == SETTINGS.keys() | {"algorithm"} | SERVICE_ONLY
+
+
+def test_the_command_line_does_not_offer_what_only_a_service_has_a_use_for() -> None:
+    assert not SETTINGS.keys() & SERVICE_ONLY

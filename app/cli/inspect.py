@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from app.cli.showing import figures, percent, table
+from app.cli.showing import percent, table
 from app.learning.errors import BadSnapshot
+from app.learning.figures import figures, top_weights
 from app.learning.snapshot import load
 from app.learning.state import TenantState
 
@@ -35,26 +35,11 @@ def load_model(path: Path) -> TenantState:
 def inspect(chosen: Namespace) -> None:
     """Run the command."""
     state = load_model(chosen.model)
-    result = figures(state) | {"top_weights": _top(state, max(chosen.top, 0))}
+    result = figures(state) | {"top_weights": top_weights(state, max(chosen.top, 0))}
     if chosen.json:
         print(msgspec.json.format(msgspec.json.encode(result)).decode())
     else:
         print(_text(result))
-
-
-def _top(state: TenantState, count: int) -> list[dict[str, Any]]:
-    """The weights of the largest size; ties by key, so that two looks show the same."""
-    survey = state.model.survey()
-    order = np.lexsort((survey.keys, -np.abs(survey.weights)))[:count]
-    return [
-        {
-            "feature": state.names.name_of(int(survey.keys[i])),
-            "weight": float(survey.weights[i]),
-            "evidence": float(survey.evidence[i]),
-        }
-        for i in order
-        if survey.weights[i] != 0.0
-    ]
 
 
 def _text(result: dict[str, Any]) -> str:

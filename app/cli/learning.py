@@ -98,8 +98,8 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
 def _remember(state: TenantState, batch: Batch) -> None:
     """Keep the names of features that are new."""
     keys, places = np.unique(batch.keys, return_index=True)
-    new = [(key, place) for key, place in zip(keys.tolist(), places.tolist(), strict=True) if key not in state.names]
-    state.names.remember((key for key, _ in new), (batch.name_at(place) for _, place in new))
+    new = state.names.unknown(keys)
+    state.names.remember(keys[new], [batch.name_at(place) for place in places[new].tolist()])
 
 
 @contextmanager

@@ -1,38 +1,10 @@
 """Figures as people read them."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
+from app.learning.figures import figures
 
-from app.learning.state import TenantState
-
-
-def figures(state: TenantState) -> dict[str, Any]:
-    """What a state amounts to, for machines; rates are null until they are defined."""
-    counts = state.prequential.lifetime
-    survey = state.model.survey()
-    nonzero = int(np.count_nonzero(survey.weights))
-    features = state.model.features
-    return {
-        "algorithm": state.config.values["algorithm"],
-        "examples": int(counts.examples),
-        "positives": int(counts.positives),
-        "negatives": int(counts.negatives),
-        "error": counts.error,
-        "balanced_accuracy": counts.balanced_accuracy,
-        "balanced_accuracy_margin": counts.balanced_accuracy_margin,
-        "sensitivity": counts.sensitivity,
-        "specificity": counts.specificity,
-        "features": features,
-        "nonzero_weights": nonzero,
-        "sparsity": 1.0 - nonzero / features if features else None,
-        "dropped_features": state.model.dropped,
-        "memory_bytes": state.model.bytes,
-        "version": state.version,
-        "digest": state.digest,
-        "config": dict(state.config.values),
-    }
+__all__ = ["figures", "percent", "table"]
 
 
 def percent(share: float | None, digits: int = 2) -> str:

@@ -19,12 +19,13 @@ import numpy as np
 
 from app.datasets.reading import read
 from app.learning.events import FeaturesRemoved, FeedbackGiven
-from app.learning.example import example_of
+from app.learning.example import Example, example_of, example_of_json
 from app.learning.snapshot import dump, load
-from app.learning.state import TenantState, apply
+from app.learning.state import TenantState, advance_all, apply
 from kernels.compiling import cache_folder
 from kernels.registry import ALGORITHMS
 
+JSON_SAMPLE = b'{"a": 0.5, "b": 0.12345678901234567}'
 SAMPLES = {"sample.libsvm": "1 1:0.5 2:1\n-1 2:1e300 3:1\n", "sample.vw": "1 |a b:0.5 c\n-1 |a b d:0.25\n"}
 FEATURES = 200  # enough for the table to grow
 
@@ -45,6 +46,7 @@ def warm(_: Namespace) -> None:
     print("Compiling the kernels for this machine: about a minute, once.", flush=True)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         tasks = {pool.submit(_read_samples): "reading"}
+        tasks |= {pool.submit(_use_names): "names"}
         tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
         for number, task in enumerate(as_completed(tasks), 1):
             task.result()
@@ -62,13 +64,27 @@ def _read_samples() -> None:
                 TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
 
 
+def _use_names() -> None:
+    """Examples with names, from a request and from a log, whose arrays may be memory that must not be written to."""
+    state = TenantState()
+    given = example_of_json(JSON_SAMPLE)
+    state.unnamed(given.keys)
+    for values in (given.values, np.frombuffer(given.values.tobytes())):
+        read = Example(np.frombuffer(given.keys.tobytes(), np.uint64), values, given.names)
+        apply(state, FeedbackGiven(read, label=1))
+    apply(state, FeedbackGiven(given, label=1))
+    restored = load(b"".join(dump(state)))
+    apply(restored, FeedbackGiven(example_of({"c": 1.0}), label=1))
+    load(b"".join(dump(restored)))
+
+
 def _use(algorithm: str) -> None:
     """Go every way that a model of this algorithm can be used."""
     state = TenantState({"algorithm": algorithm})
     example = example_of({f"f{i}": 1.0 for i in range(FEATURES)})
     apply(state, FeedbackGiven(example, label=1))
     state.predict(example)
-    state.learn_batch(np.array([0, FEATURES]), example.keys, example.values, np.array([-1.0]))
+    advance_all(state, [FeedbackGiven(example, label=-1)])
     apply(state, FeaturesRemoved(weight_at_most=0.0, evidence_at_most=0.0))
     load(b"".join(dump(state)))
 

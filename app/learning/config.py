@@ -35,8 +35,10 @@ DEFAULTS: dict[str, Value] = {
     "bias": False,
     "threshold": 0.0,
     "max_features": 4_194_304,
+    "keep_predictions": True,
 }
-ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features"})
+ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features", "keep_predictions"})
+SERVICE_ONLY = frozenset({"keep_predictions"})  # what only a service has a use for: the command line does not offer it
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
 FULL_AT_MOST = 16_384  # features of those: a matrix of 2 GiB
 WHOLE = frozenset({"truncate_every", "max_features"})
@@ -214,4 +216,5 @@ RULES: dict[str, Rule] = {
     "bias": ("true or false", lambda value: isinstance(value, bool)),
     "threshold": _number("a number from -1e12 to 1e12", -HUGE, HUGE),
     "max_features": _whole(1, 1 << 31),
+    "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
 }

@@ -25,4 +25,6 @@ def shown(value: object) -> str:
         spelled = repr(value)
     except ValueError:  # an integer of thousands of digits
         return "an integer too long to print"
+    except RecursionError:
+        return "a value nested too deeply to print"
     return spelled if len(spelled) <= SHOWN_AT_MOST else spelled[: SHOWN_AT_MOST - 3] + "..."

@@ -15,11 +15,20 @@ class TenantConfigured:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """The verdict that was given when the example was scored: the model may have learnt since."""
+
+    label: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class FeedbackGiven:
     """Someone said what an example is: 1 an anomaly, -1 normal."""
 
     example: Example
     label: int
+    served: Served | None = None
 
 
 @dataclass(frozen=True, slots=True)

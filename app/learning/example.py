@@ -1,8 +1,10 @@
 """An example as it was given: hashed feature names and their values."""
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 
@@ -10,18 +12,45 @@ from app.learning.errors import BadExample, shown
 from kernels.arrays import Floats, Keys
 from kernels.dicts import read_dict
 from kernels.examples import LARGEST_VALUE
+from kernels.json_features import CLOSE, HALF_WORD, SHORTEST_FEATURE, read_features
+
+LONGEST_TEXT = (1 << 32) - 1  # bytes; the places of names in it are kept in half a word
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """Keys and values in the order given; scaling and bias are the model's business.
 
-    `names` may be empty: they only make weights readable.
+    `names` may be empty: they only make weights readable. Else there is one for each key, empty where it is not told.
     """
 
     keys: Keys
     values: Floats
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
+
+
+class NamesInText(Sequence[str]):
+    """Names where they stand in a text: made only when someone reads them."""
+
+    __slots__ = ("_spans", "_text")
+
+    def __init__(self, text: bytes, spans: Keys) -> None:
+        self._text, self._spans = text, spans
+
+    def __len__(self) -> int:
+        """As many as there are features."""
+        return self._spans.size
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        """The name at a place."""
+        if isinstance(place, slice):
+            return NamesInText(self._text, self._spans[place])
+        span = int(self._spans[place])
+        return self._text[span >> int(HALF_WORD) : span & LONGEST_TEXT].decode()
 
 
 def example_of(features: Mapping[str, float]) -> Example:
@@ -31,6 +60,51 @@ def example_of(features: Mapping[str, float]) -> Example:
     if read_dict(id(given), keys, values) != keys.size:
         raise BadExample(_culprit(given))
     return Example(keys, values, tuple(given))
+
+
+def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
+    """Hash the names and check the values of a feature object as JSON text: what `example_of` gives for its dict.
+
+    A name that stands there twice is refused.
+    """
+    text = raw if type(raw) is bytes else bytes(raw)
+    if not text or text[-1] != CLOSE or len(text) > LONGEST_TEXT:
+        return _read_slowly(text)
+    room = len(text) // SHORTEST_FEATURE
+    keys, values, spans = np.empty(room, np.uint64), np.empty(room), np.empty(room, np.uint64)
+    count = read_features(np.frombuffer(text, np.uint8), keys, values, spans)
+    if count < 0:
+        return _read_slowly(text)
+    return Example(keys[:count], values[:count], NamesInText(text, spans[:count]))
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that remembers whether a name stood in it twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        repeated = (name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        self.twin = next(repeated, None) if len(self) < len(pairs) else None
+
+
+def _read_slowly(text: bytes) -> Example:
+    """Read what the kernel has not taken: with escapes in its names, unusual numbers, or something to refuse."""
+    try:
+        features = json.loads(
+            text.decode(), object_pairs_hook=_Object, parse_int=float
+        )  # an integer of any length is a float
+    except UnicodeDecodeError as error:
+        raise BadExample(f"the features are not valid UTF-8: {error}") from None
+    except RecursionError:
+        raise BadExample("the features are nested too deeply: they must be an object of names and numbers") from None
+    except ValueError as error:
+        raise BadExample(f"the features are not valid JSON: {error}") from None
+    if not isinstance(features, _Object):
+        raise BadExample(f"features must be an object of names and numbers, not {shown(features)}")
+    if features.twin is not None:
+        raise BadExample(f"feature {shown(features.twin)} is named twice")
+    return example_of(features)
 
 
 def _culprit(features: Mapping[object, object]) -> str:

@@ -52,6 +52,9 @@ class Model:
         self._algorithm = config.algorithm
         self._settings = config.settings()
         self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
+        self._l2 = config.l2
+        self._limited = self._algorithm.STATE == NUMBERED and not config.l2
+        self.threshold = config.threshold
 
     def _settle(self) -> None:
         """Do the shrinking that rows have not seen yet, while the settings that meant it are still in force."""
@@ -79,12 +82,29 @@ class Model:
         """Memory of the table and the matrix."""
         return int(self.memory.rows.nbytes + self.dense.nbytes)
 
+    @property
+    def scalars(self) -> Floats:
+        """What is learnt beside rows and matrix."""
+        return self.tally[: place.BITS]
+
+    @property
+    def dense_in_use(self) -> Floats:
+        """The part of the matrix that features have: theta, then the lines of A^-1."""
+        used = self.features if self.dense.size else 0
+        return self.dense[: used + 1, :used]
+
     def score(self, example: Example) -> tuple[float, Keys, Floats]:
         """Score without learning; with the contribution of each feature to the score, by key."""
         keys, values = self._canonical(example)
         weights = np.empty(keys.size)
         score = self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
         return score, keys, weights * values
+
+    def score_alone(self, example: Example) -> float:
+        """The same score, without the contributions."""
+        keys, values = self._canonical(example)
+        weights = np.empty(keys.size)
+        return self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
 
     def learn(self, example: Example, label: int) -> float:
         """Learn one example; return its score from before."""
@@ -100,19 +120,25 @@ class Model:
     def canonical(self, starts: Ints, keys: Keys, values: Floats) -> tuple[Ints, Keys, Floats]:
         """Bring a batch as read into the form that `stream` takes, under this configuration."""
         self._refuse_beyond_full(values)
-        return canonical_batch(starts, keys, values, self.config.l2, self._bias)
+        return canonical_batch(starts, keys, values, self._l2, self._bias)
 
     def _canonical(self, example: Example) -> tuple[Keys, Floats]:
-        self._refuse_beyond_full(example.values)
-        return canonical(example.keys, example.values, self.config.l2, self._bias)
+        if self._limited:
+            self._refuse_beyond_full(example.values)
+        return canonical(example.keys, example.values, self._l2, self._bias)
 
     def _refuse_beyond_full(self, values: Floats) -> None:
-        """Keep a full matrix from values with whose squares its rounding cannot cope."""
-        if self._algorithm.STATE == NUMBERED and not self.config.l2 and np.abs(values).max(initial=0.0) > FULL_VALUE:
-            size = float(np.abs(values).max())
-            raise BadExample(
-                f"a value is {size:g} in size: without normalize = l2 a full matrix takes up to {FULL_VALUE:g}"
-            )
+        if refusal := self.refusal(values):
+            raise BadExample(refusal)
+
+    def refusal(self, values: Floats) -> str | None:
+        """Keep a full matrix from values with whose squares its rounding cannot cope: say why, or None."""
+        if not self._limited:
+            return None
+        size = float(np.abs(values).max(initial=0.0))
+        if size <= FULL_VALUE:
+            return None
+        return f"a value is {size:g} in size: without normalize = l2 a full matrix takes up to {FULL_VALUE:g}"
 
     def stream(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> Floats:
         """Test, then train, over a canonical batch; return the scores."""

@@ -1,6 +1,7 @@
 """Test-then-train accuracy: every label is first a test of the verdict that the model would have given."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,16 +77,40 @@ class Confusion:
 
 @dataclass(slots=True)
 class Prequential:
-    """The running counts: since the start, over the last WINDOW examples, and fading."""
+    """The running counts: since the start, over the last WINDOW examples, and fading.
+
+    Beside them those verdicts are counted that had been served, by the model of that time.
+    """
 
     total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
     window: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
     faded: Floats = field(default_factory=lambda: np.zeros(4))
     ring: Bytes = field(default_factory=lambda: np.zeros(WINDOW, np.uint8))
+    answers: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
 
     def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
         """Count the verdicts that these scores mean."""
         count(self.total, self.window, self.faded, self.ring, labels, scores, threshold, FADING)
+
+    def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
+        """Count verdicts that were served before the label was known; each is the label and what was served."""
+        for label, served in labels:
+            self.answers[2 * (label > 0) + (served > 0)] += 1
+
+    def arrays(self) -> tuple[Ints, Ints, Floats, Bytes, Ints]:
+        """All that is counted, in the order of the digest."""
+        return self.total, self.window, self.faded, self.ring, self.answers
+
+    def copy(self) -> "Prequential":
+        """The counts of this moment."""
+        return Prequential(
+            self.total.copy(), self.window.copy(), self.faded.copy(), self.ring.copy(), self.answers.copy()
+        )
+
+    @property
+    def served(self) -> Confusion:
+        """Counts of the verdicts that had been served, since the start."""
+        return Confusion(*self.answers.tolist())
 
     @property
     def lifetime(self) -> Confusion:

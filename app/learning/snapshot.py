@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
+from app.learning.chunks import DENSE, NAMES, ROWS, Data, dense_chunks, dense_of, name_chunks, names_of, row_chunks
 from app.learning.errors import BadSetting, BadSnapshot
+from app.learning.freezing import Frozen, freeze
 from app.learning.state import TenantState
-from kernels import tally as place
-from kernels.arrays import Floats
 
 MAGIC = b"sluice model\n"
-FORMAT = 1
-ROWS_PER_CHUNK_BITS = 12  # some 4,096 home slots to a chunk
-NAMES_PER_CHUNK = 4096
+FORMAT = 2
 HASH_BYTES = 16
 
 
@@ -41,29 +39,34 @@ class Header(msgspec.Struct, frozen=True):
     config: dict[str, int | float | str | bool | None]
     tally: list[float]
     counts: list[list[float]]
+    served: list[int]
     ring: bytes
     dense: int
     digest: str
+    extra: dict[str, str]
     chunks: list[Chunk]
 
 
-def encode(state: TenantState) -> tuple[bytes, Callable[[Chunk], bytes]]:
+def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
     """Return the header, and a function that gives the bytes of each of its chunks.
 
-    Both are of this moment: the state must not change until the chunks have been taken.
+    It takes a while, mostly without the GIL, so it may run in a thread.
     """
-    pieces = dict(_pieces(state))
-    chunks = [Chunk(kind, index, len(data), _hash(data)) for (kind, index), data in pieces.items()]
-    counts = state.prequential
+    pieces, chunks, counts = {}, [], frozen.counts
+    for kind, index, data in _pieces(frozen):
+        pieces[kind, index] = data
+        chunks.append(Chunk(kind, index, len(data), _hash(data)))  # which lets go of the GIL after every chunk
     header = Header(
         format=FORMAT,
-        version=state.version,
-        config=dict(state.config.values),
-        tally=state.model.tally.tolist(),
+        version=frozen.version,
+        config=dict(frozen.config.values),
+        tally=frozen.tally.tolist(),
         counts=[counts.total.tolist(), counts.window.tolist(), counts.faded.tolist()],
+        served=counts.answers.tolist(),
         ring=counts.ring.tobytes(),
-        dense=len(state.model.dense.T),
-        digest=state.digest,
+        dense=frozen.dense_size,
+        digest=frozen.digest,
+        extra=dict(frozen.extra),
         chunks=chunks,
     )
     return msgspec.json.encode(header), lambda chunk: pieces[chunk.kind, chunk.index]
@@ -75,10 +78,10 @@ def changed(header: bytes, older: bytes) -> list[Chunk]:
     return [chunk for chunk in read_header(header).chunks if chunk.hash not in held]
 
 
-def decode(header: bytes, chunk_bytes: Callable[[Chunk], bytes]) -> TenantState:
+def decode(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> TenantState:
     """Rebuild the state; refuse anything that is not whole and sound."""
     read = read_header(header)
-    pieces: dict[str, list[bytes]] = {"rows": [], "dense": [], "names": []}
+    pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: []}
     for chunk in read.chunks:
         data = chunk_bytes(chunk)
         if len(data) != chunk.size or _hash(data) != chunk.hash:
@@ -90,9 +93,13 @@ def decode(header: bytes, chunk_bytes: Callable[[Chunk], bytes]) -> TenantState:
     return state
 
 
-def dump(state: TenantState) -> Iterator[bytes]:
-    """The snapshot as the bytes of one file, piece by piece."""
-    header, chunk_bytes = encode(state)
+def dump(state: TenantState) -> Iterator[Data]:
+    """The snapshot of a state as the bytes of one file, piece by piece."""
+    return file_of(*encode(freeze(state)))
+
+
+def file_of(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> Iterator[Data]:
+    """A snapshot as the bytes of one file, piece by piece."""
     yield MAGIC + len(header).to_bytes(8, "little") + bytes.fromhex(_hash(header)) + header
     for chunk in read_header(header).chunks:
         yield chunk_bytes(chunk)
@@ -100,6 +107,11 @@ def dump(state: TenantState) -> Iterator[bytes]:
 
 def load(data: bytes) -> TenantState:
     """Rebuild a state from the bytes of one file."""
+    return decode(*parts_of(data))
+
+
+def parts_of(data: bytes) -> tuple[bytes, Callable[[Chunk], Data]]:
+    """The header and the chunks of a snapshot in one file."""
     if data[: len(MAGIC)] != MAGIC:
         raise BadSnapshot(f"this is not a Sluice model: {_looks_like(data)}")
     start = len(MAGIC) + 8 + HASH_BYTES
@@ -113,7 +125,8 @@ def load(data: bytes) -> TenantState:
     total = max((stop for _, stop in places.values()), default=start + size)
     if len(data) != total:
         raise BadSnapshot(f"the model should have {total:,} bytes, but has {len(data):,}")
-    return decode(header, lambda chunk: data[slice(*places[chunk.kind, chunk.index])])
+    view = memoryview(data)
+    return header, lambda chunk: view[slice(*places[chunk.kind, chunk.index])]
 
 
 def read_header(header: bytes) -> Header:
@@ -127,56 +140,26 @@ def read_header(header: bytes) -> Header:
     return read
 
 
-def _pieces(state: TenantState) -> Iterator[tuple[tuple[str, int], bytes]]:
-    yield from _row_pieces(state)
-    used = state.model.features if state.model.dense.size else 0
-    for index, line in enumerate(state.model.dense[: used + 1, :used] if used else ()):
-        yield ("dense", index), line.tobytes()
-    names = list(state.names)
-    for index in range(0, len(names), NAMES_PER_CHUNK):
-        yield ("names", index // NAMES_PER_CHUNK), msgspec.json.encode(names[index : index + NAMES_PER_CHUNK])
+def _pieces(frozen: Frozen) -> Iterator[tuple[str, int, Data]]:
+    yield from ((ROWS, index, data) for index, data in row_chunks(frozen.rows))
+    yield from ((DENSE, index, data) for index, data in dense_chunks(frozen.dense))
+    yield from ((NAMES, index, data) for index, data in name_chunks(frozen.names))
 
 
-def _row_pieces(state: TenantState) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Rows by ranges of their keys, the largest first."""
-    shift = 64 - max(int(state.model.tally[place.BITS]) - ROWS_PER_CHUNK_BITS, 0)
-    current, held = 0, b""
-    for rows in state.model.rows():
-        keys = np.ascontiguousarray(rows[:, 0]).view(np.uint64)
-        ranges = (~keys >> np.uint64(shift)).astype(np.int64) if shift < 64 else np.zeros(len(keys), np.int64)  # noqa: PLR2004
-        cuts = np.flatnonzero(np.diff(ranges)) + 1
-        for number, part in zip(ranges[np.r_[0, cuts]].tolist(), np.split(rows, cuts), strict=True):
-            if number != current and held:
-                yield ("rows", current), held
-                held = b""
-            current, held = number, held + part.tobytes()
-    if held:
-        yield ("rows", current), held
-
-
-def _rebuilt(read: Header, pieces: dict[str, list[bytes]]) -> TenantState:
+def _rebuilt(read: Header, pieces: dict[str, list[Data]]) -> TenantState:
     try:
         state = TenantState(read.config)
-        rows = np.frombuffer(b"".join(pieces["rows"])).reshape(-1, state.model.width)
-        state.model.restore(np.array(read.tally), rows, _dense(read.dense, pieces["dense"]))
+        rows = np.frombuffer(bytearray().join(pieces[ROWS])).reshape(-1, state.model.width)
+        state.model.restore(np.array(read.tally), rows, dense_of(read.dense, pieces[DENSE]))
         counts = state.prequential
         counts.total[:], counts.window[:], counts.faded[:] = read.counts
+        counts.answers[:] = read.served
         counts.ring[:] = np.frombuffer(read.ring, np.uint8)
-        for data in pieces["names"]:
-            state.names.remember(*zip(*msgspec.json.decode(data, type=list[tuple[int, str]]), strict=True))
-    except (ValueError, TypeError, IndexError, BadSetting, msgspec.MsgspecError) as error:
+        state.names.take_over(names_of(pieces[NAMES]))
+    except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
         raise BadSnapshot(f"the model is sound, but this version of Sluice cannot use it: {error}") from None
     state.version = read.version
     return state
-
-
-def _dense(size: int, lines: list[bytes]) -> Floats:
-    if not size:
-        return np.zeros((0, 0))
-    dense = np.vstack([np.zeros(size), np.eye(size)])
-    for index, line in enumerate(lines):
-        dense[index, : len(line) // 8] = np.frombuffer(line)
-    return dense
 
 
 def _places(read: Header, start: int) -> dict[tuple[str, int], tuple[int, int]]:
@@ -203,5 +186,5 @@ def _looks_like(data: bytes) -> str:
     return f"it begins with {data[:12]!r}"
 
 
-def _hash(data: bytes) -> str:
+def _hash(data: Data) -> str:
     return hashlib.blake2b(data, digest_size=HASH_BYTES).hexdigest()

@@ -12,7 +12,7 @@ from kernels.compiling import SOURCES, cache_folder
 
 ASK = "import numba, kernels.compiling; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
-COMPILE = "import numpy; from kernels.examples import first_refused; first_refused(numpy.ones(3))"
+COMPILE = "from kernels.hashing import key_of; key_of('a')"
 
 
 class Copy:
@@ -81,7 +81,7 @@ def test_the_operator_chooses_where_the_folder_lies(copy: Copy, tmp_path: Path) 
 def test_compiled_code_is_kept_where_the_operator_chose(copy: Copy, tmp_path: Path) -> None:
     copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
     copy.run(COMPILE)
-    assert list((tmp_path / "chosen" / cache_folder().name).rglob("examples.first_refused-*.nbi"))
+    assert list((tmp_path / "chosen" / cache_folder().name).rglob("hashing.hash_name-*.nbi"))
 
 
 def test_where_the_sources_cannot_be_written_to_the_home_folder_is_used(copy: Copy) -> None:

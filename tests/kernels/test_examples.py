@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels.arrays import Floats, Keys
-from kernels.examples import BUCKETS_AT_MOST, LARGEST_VALUE, SHORT, canonical, canonical_batch, first_refused
+from kernels.examples import BUCKETS_AT_MOST, SHORT, canonical, canonical_batch
 
 NONE = np.uint64(0)
 BIAS = 1 << 62
@@ -175,23 +175,6 @@ def test_the_arrays_given_are_not_changed(pairs: Pairs) -> None:
     before = bits(given_keys, given_values)
     canonical(given_keys, given_values, True, np.uint64(BIAS))
     assert bits(given_keys, given_values) == before
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e101, -1e101, math.nextafter(LARGEST_VALUE, math.inf)])
-@pytest.mark.parametrize("place", [0, 1, 4])
-def test_the_first_value_that_is_refused_is_found(bad: float, place: int) -> None:
-    given_values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, math.nan])
-    given_values[place] = bad
-    assert first_refused(given_values) == place
-
-
-@pytest.mark.parametrize("fine", [0.0, -0.0, 5e-324, 1e100, -1e100])
-def test_a_value_up_to_the_largest_is_accepted(fine: float) -> None:
-    assert first_refused(np.array([fine])) == -1
-
-
-def test_an_empty_example_has_no_value_to_refuse() -> None:
-    assert first_refused(np.empty(0)) == -1
 
 
 def assert_scaled(found: Pairs, given_pairs: Pairs, tolerance: float) -> None:

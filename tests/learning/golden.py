@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
+from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import example_of
 from app.learning.state import replay
 from kernels.registry import ALGORITHMS, load
@@ -37,7 +37,8 @@ def _feedback(seed: int, examples: int) -> Iterator[Event]:
     for _ in range(examples):
         features = {f"f{next(numbers) % 600}": (next(numbers) % 2001 - 1000) / 500.0 for _ in range(next(numbers) % 12)}
         signal = sum(value for name, value in features.items() if name.endswith("7"))
-        yield FeedbackGiven(example_of(features), label=1 if signal > 0.5 else -1)
+        served = Served(label=1 if len(features) > 5 else -1, score=0.0) if len(features) % 3 else None
+        yield FeedbackGiven(example_of(features), 1 if signal > 0.5 else -1, served)
 
 
 def _numbers(seed: int) -> Iterator[int]:

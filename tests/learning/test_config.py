@@ -35,6 +35,7 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "bias": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
     "threshold": ("arow", [0, -1.5, 1e12, -1e12], [*NUMBERS_REFUSED, None, 1.1e12]),
     "max_features": ("arow", [1, 1 << 31], [*WHOLE_REFUSED, (1 << 31) + 1]),
+    "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
 }
 ACCEPTED = [(name, algorithm, value) for name, (algorithm, fine, _) in CASES.items() for value in fine]
 REFUSED = [(name, algorithm, value) for name, (algorithm, _, wrong) in CASES.items() for value in wrong]

@@ -10,7 +10,7 @@ from kernels import settings as place
 from kernels.registry import ALGORITHMS, load
 
 each_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
-COMMON: dict[str, Value] = {"normalize": "none", "bias": True, "threshold": 0.25}
+COMMON: dict[str, Value] = {"normalize": "none", "bias": True, "threshold": 0.25, "keep_predictions": False}
 
 
 @each_algorithm

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from app.learning.errors import BadSnapshot
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import Example, example_of
-from app.learning.snapshot import FORMAT, MAGIC, changed, decode, dump, encode, load, read_header
+from app.learning.freezing import freeze
+from app.learning.snapshot import FORMAT, MAGIC, _hash, changed, decode, dump, encode, load, read_header
 from app.learning.state import TenantState, apply, replay
+from kernels.hashing import key_of
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 
@@ -53,12 +55,12 @@ def large_state() -> TenantState:
 
 def test_only_the_chunks_that_changed_need_to_be_written_again() -> None:
     state = large_state()
-    older, chunk_bytes = encode(state)
+    older, chunk_bytes = encode(freeze(state))
     store = {chunk.hash: chunk_bytes(chunk) for chunk in read_header(older).chunks}
     rows = next(state.model.rows())
     touched = Example(np.ascontiguousarray(rows[:3, 0]).view(np.uint64), np.ones(3))
     apply(state, FeedbackGiven(touched, label=1))
-    header, chunk_bytes = encode(state)
+    header, chunk_bytes = encode(freeze(state))
     new = changed(header, older)
     assert len(new) == 1
     assert len(read_header(header).chunks) > 30
@@ -71,7 +73,7 @@ def test_chunks_do_not_depend_on_the_order_of_learning() -> None:
         state = TenantState({"algorithm": "fsol", "normalize": "none"})
         for number in order:
             apply(state, FeedbackGiven(example_of({f"f{number}": 1.0}), label=1))
-        return [chunk.hash for chunk in read_header(encode(state)[0]).chunks if chunk.kind == "rows"]
+        return [chunk.hash for chunk in read_header(encode(freeze(state))[0]).chunks if chunk.kind == "rows"]
 
     assert chunks(list(range(500))) == chunks(list(reversed(range(500))))
 
@@ -114,7 +116,7 @@ def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, sentence: str) -> 
 
 
 def test_a_model_of_a_later_format_is_refused_by_its_number() -> None:
-    header, chunk_bytes = encode(TenantState())
+    header, chunk_bytes = encode(freeze(TenantState()))
     later = msgspec.json.encode(msgspec.json.decode(header) | {"format": FORMAT + 1})
     with pytest.raises(BadSnapshot, match=f"format {FORMAT + 1}; this version of Sluice reads format {FORMAT}"):
         decode(later, chunk_bytes)
@@ -130,12 +132,51 @@ def test_a_model_of_a_later_format_is_refused_by_its_number() -> None:
         {"version": 1},
         {"dense": 3},
         {"tally": [1e300] * 12},
+        {"served": [1, 2]},
+        {"served": [9, 9, 9, 9]},
+        {"served": [1e30, 0, 0, 0]},
+        {"extra": {"number": 1}},
     ],
 )
 def test_a_sound_header_with_impossible_content_is_refused(change: dict[str, Any]) -> None:
-    header, chunk_bytes = encode(replay(random_log(3)))
+    header, chunk_bytes = encode(freeze(replay(random_log(3))))
     with pytest.raises(BadSnapshot):
         decode(msgspec.json.encode(msgspec.json.decode(header) | change), chunk_bytes)
+
+
+def named_state(count: int) -> TenantState:
+    state = TenantState()
+    for start in range(0, count, 100):
+        apply(state, FeedbackGiven(example_of({f"name {i}": 1.0 for i in range(start, start + 100)}), label=1))
+    return state
+
+
+def test_a_new_name_changes_one_chunk_of_names() -> None:
+    state = named_state(20_000)
+    older = encode(freeze(state))[0]
+    state.names.remember([key_of("another")], ["another"])
+    header, _ = encode(freeze(state))
+    kinds = [chunk.kind for chunk in read_header(header).chunks]
+    assert [chunk.kind for chunk in changed(header, older)] == ["names"]
+    assert kinds.count("names") == kinds.count("rows") == 8
+
+
+def test_names_are_restored_from_many_chunks() -> None:
+    state = named_state(20_000)
+    assert list(load(file_of(state)).names) == list(state.names)
+
+
+@pytest.mark.parametrize("data", [b"", b"\1", (1).to_bytes(8, "little"), (2**60).to_bytes(8, "little") + 12 * b"a"])
+def test_chunks_that_cannot_be_names_are_refused(data: bytes) -> None:
+    header, chunk_bytes = encode(freeze(named_state(100)))
+    read = read_header(header)
+    false = [
+        msgspec.structs.replace(chunk, size=len(data), hash=_hash(data)) if chunk.kind == "names" else chunk
+        for chunk in read.chunks
+    ]
+    damaged = msgspec.json.encode(msgspec.structs.replace(read, chunks=false))
+    with pytest.raises(BadSnapshot):
+        decode(damaged, lambda chunk: data if chunk.kind == "names" else chunk_bytes(chunk))
 
 
 def test_the_file_begins_with_its_name() -> None:
