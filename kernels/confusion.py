@@ -4,7 +4,7 @@ A cell is `2 * (label is 1) + (verdict is 1)`: true negatives, false positives, 
 """
 
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.compiling import kernel
+from kernels.compiling import inner, kernel
 
 
 @kernel
@@ -20,14 +20,43 @@ def count(
 ) -> None:
     """Count the verdicts on a batch, in order; `ring` remembers the cells of the last examples."""
     for i in range(labels.size):
-        cell = 2 * int(labels[i] > 0.0) + int(scores[i] > threshold)
-        seen = total[0] + total[1] + total[2] + total[3]
-        place = seen % ring.size
-        if seen >= ring.size:
-            window[ring[place]] -= 1
-        ring[place] = cell
-        window[cell] += 1
-        total[cell] += 1
-        for c in range(4):
-            faded[c] *= fading
-        faded[cell] += 1.0
+        _count(total, window, faded, ring, labels[i], scores[i], threshold, fading)
+
+
+@kernel
+def count_one(
+    total: Ints,
+    window: Ints,
+    faded: Floats,
+    ring: Bytes,
+    label: float,
+    score: float,
+    threshold: float,
+    fading: float,
+) -> None:
+    """Count the verdict on one example, as `count` does."""
+    _count(total, window, faded, ring, label, score, threshold, fading)
+
+
+@inner
+def _count(
+    total: Ints,
+    window: Ints,
+    faded: Floats,
+    ring: Bytes,
+    label: float,
+    score: float,
+    threshold: float,
+    fading: float,
+) -> None:
+    cell = 2 * int(label > 0.0) + int(score > threshold)
+    seen = total[0] + total[1] + total[2] + total[3]
+    place = seen % ring.size
+    if seen >= ring.size:
+        window[ring[place]] -= 1
+    ring[place] = cell
+    window[cell] += 1
+    total[cell] += 1
+    for c in range(4):
+        faded[c] *= fading
+    faded[cell] += 1.0

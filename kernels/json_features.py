@@ -11,7 +11,7 @@ negative ones.
 
 import numpy as np
 
-from kernels.arrays import Bytes, Floats, Keys
+from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.compiling import kernel, part
 from kernels.examples import LARGEST_VALUE
 from kernels.hashing import hash_name, word_at
@@ -39,6 +39,33 @@ def read_features(text: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
 
     There must be room for as many as fit into the text. Two names with one key are UNUSUAL.
     """
+    return _read(text, keys, values, spans)
+
+
+@kernel
+def read_many(text: Bytes, ends: Ints, keys: Keys, values: Floats, starts: Ints) -> bool:
+    """Read texts that stand one behind the other and end at `ends`, each as `read_features` does, into CSR form.
+
+    False if one of them is unusual, or does not end with a closing brace: nothing is to be read from the arrays then.
+    """
+    spans = np.empty(keys.size, np.uint64)
+    begin = at = 0
+    starts[0] = 0
+    for i in range(ends.size):
+        end = ends[i]
+        if end == begin or text[end - 1] != CLOSE:
+            return False
+        count = _read(text[begin:end], keys[at:], values[at:], spans)
+        if count == UNUSUAL:
+            return False
+        begin = end
+        at += count
+        starts[i + 1] = at
+    return True
+
+
+@part
+def _read(text: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
     at = _skip_blanks(text, NONE)
     if text[at] != OPEN:
         return UNUSUAL

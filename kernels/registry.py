@@ -31,6 +31,7 @@ class Algorithm(Protocol):
     OPTIONS: frozenset[str]
     DEFAULTS: Mapping[str, float | str]
     score: Callable[..., float]
+    scores: Callable[..., None]
     learn: Callable[..., float]
     stream: Callable[..., int]
     survey: Callable[..., None]

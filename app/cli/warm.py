@@ -19,9 +19,10 @@ import numpy as np
 
 from app.datasets.reading import read
 from app.learning.events import FeaturesRemoved, FeedbackGiven
-from app.learning.example import Example, example_of, example_of_json
+from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot import dump, load
 from app.learning.state import TenantState, advance_all, apply
+from app.storage.codec import FeedbackRecord, decode, encode, packed_values
 from kernels.compiling import cache_folder
 from kernels.registry import ALGORITHMS
 
@@ -69,6 +70,8 @@ def _use_names() -> None:
     state = TenantState()
     given = example_of_json(JSON_SAMPLE)
     state.unnamed(given.keys)
+    _score_many(state)
+    _use_log(given)
     for values in (given.values, np.frombuffer(given.values.tobytes())):
         read = Example(np.frombuffer(given.keys.tobytes(), np.uint64), values, given.names)
         apply(state, FeedbackGiven(read, label=1))
@@ -84,9 +87,22 @@ def _use(algorithm: str) -> None:
     example = example_of({f"f{i}": 1.0 for i in range(FEATURES)})
     apply(state, FeedbackGiven(example, label=1))
     state.predict(example)
+    _score_many(state)
     advance_all(state, [FeedbackGiven(example, label=-1)])
     apply(state, FeaturesRemoved(weight_at_most=0.0, evidence_at_most=0.0))
     load(b"".join(dump(state)))
+
+
+def _use_log(example: Example) -> None:
+    """Events with values in each of the forms that a log has for them."""
+    for values in (example.values, np.full(example.keys.size, 0.5), np.ones(example.keys.size)):
+        decode(encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values))))
+
+
+def _score_many(state: TenantState) -> None:
+    examples = examples_of_json([JSON_SAMPLE])
+    assert examples is not None
+    state.predict_all(examples)
 
 
 def _remove_old() -> None:

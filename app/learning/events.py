@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from app.learning.config import Value
 from app.learning.example import Example
 
@@ -14,16 +16,14 @@ class TenantConfigured:
     changes: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(msgspec.Struct, frozen=True):
     """The verdict that was given when the example was scored: the model may have learnt since."""
 
     label: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackGiven:
+class FeedbackGiven(msgspec.Struct, frozen=True):
     """Someone said what an example is: 1 an anomaly, -1 normal."""
 
     example: Example

@@ -3,22 +3,21 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
+import msgspec
 import numpy as np
 
 from app.learning.errors import BadExample, shown
-from kernels.arrays import Floats, Keys
+from kernels.arrays import Floats, Ints, Keys
 from kernels.dicts import read_dict
 from kernels.examples import LARGEST_VALUE
-from kernels.json_features import CLOSE, HALF_WORD, SHORTEST_FEATURE, read_features
+from kernels.json_features import CLOSE, HALF_WORD, SHORTEST_FEATURE, read_features, read_many
 
 LONGEST_TEXT = (1 << 32) - 1  # bytes; the places of names in it are kept in half a word
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):  # made in a fifth of the time of a dataclass
     """Keys and values in the order given; scaling and bias are the model's business.
 
     `names` may be empty: they only make weights readable. Else there is one for each key, empty where it is not told.
@@ -27,6 +26,18 @@ class Example:
     keys: Keys
     values: Floats
     names: Sequence[str] = ()
+
+
+class Examples(msgspec.Struct, frozen=True):
+    """Several examples in CSR form: the i-th one from `starts[i]` up to `starts[i + 1]`."""
+
+    starts: Ints
+    keys: Keys
+    values: Floats
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self.starts.size - 1
 
 
 class NamesInText(Sequence[str]):
@@ -76,6 +87,18 @@ def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
     if count < 0:
         return _read_slowly(text)
     return Example(keys[:count], values[:count], NamesInText(text, spans[:count]))
+
+
+def examples_of_json(texts: Sequence[bytes | msgspec.Raw]) -> Examples | None:
+    """Read several feature objects in one call, without their names; None if `example_of_json` has to see to one."""
+    text = b"".join(texts)
+    ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
+    room = len(text) // SHORTEST_FEATURE
+    keys, values, starts = np.empty(room, np.uint64), np.empty(room), np.empty(len(texts) + 1, np.int64)
+    if not read_many(np.frombuffer(text, np.uint8), ends, keys, values, starts):
+        return None
+    count = starts[-1]
+    return Examples(starts, keys[:count], values[:count])
 
 
 class _Object(dict[str, Any]):

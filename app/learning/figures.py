@@ -26,7 +26,7 @@ def figures(state: TenantState) -> dict[str, Any]:
         "nonzero_weights": nonzero,
         "sparsity": 1.0 - nonzero / features if features else None,
         "dropped_features": state.model.dropped,
-        "memory_bytes": state.model.bytes,
+        "memory_bytes": state.bytes,
         "version": state.version,
         "digest": state.digest,
         "config": dict(state.config.values),

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.learning.config import NUMBERED, Config
 from app.learning.errors import BadExample
-from app.learning.example import Example
+from app.learning.example import Example, Examples
 from app.learning.names import BIAS_KEY
 from kernels import tally as place
 from kernels.arrays import Bytes, Floats, Ints, Keys
@@ -106,6 +106,13 @@ class Model:
         weights = np.empty(keys.size)
         return self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
 
+    def score_all(self, examples: Examples) -> Floats:
+        """The same scores for several examples, in one call; BadExample if any of them is refused."""
+        starts, keys, values = self.canonical(examples.starts, examples.keys, examples.values)
+        scores = np.empty(len(examples))
+        self._algorithm.scores(self.memory.rows, self.dense, self.tally, keys, values, starts, self._settings, scores)
+        return scores
+
     def learn(self, example: Example, label: int) -> float:
         """Learn one example; return its score from before."""
         keys, values = self._canonical(example)
@@ -118,7 +125,7 @@ class Model:
             self._grow()
 
     def canonical(self, starts: Ints, keys: Keys, values: Floats) -> tuple[Ints, Keys, Floats]:
-        """Bring a batch as read into the form that `stream` takes, under this configuration."""
+        """Bring a batch as read into the form that `stream` and `scores` take, under this configuration."""
         self._refuse_beyond_full(values)
         return canonical_batch(starts, keys, values, self._l2, self._bias)
 

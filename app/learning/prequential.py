@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.confusion import count
+from kernels.confusion import count, count_one
 
 WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # what an example still counts for, one example later
@@ -91,6 +91,10 @@ class Prequential:
     def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
         """Count the verdicts that these scores mean."""
         count(self.total, self.window, self.faded, self.ring, labels, scores, threshold, FADING)
+
+    def record_one(self, label: float, score: float, threshold: float) -> None:
+        """Count one verdict, as `record` does."""
+        count_one(self.total, self.window, self.faded, self.ring, label, score, threshold, FADING)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
         """Count verdicts that were served before the label was known; each is the label and what was served."""

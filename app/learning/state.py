@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import assert_never
 
+import msgspec
 import numpy as np
 
 from app.learning.config import Value, config_of
 from app.learning.digest import digest_of
 from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
-from app.learning.example import Example
+from app.learning.example import Example, Examples
 from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.prequential import Confusion, Prequential
@@ -23,8 +23,7 @@ AT_ONCE = 4096  # feedback events that are learnt in one go
 NONE = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What an event did. For feedback: score and verdict are of just before learning.
 
     `refused` is the sentence of why it did nothing.
@@ -54,6 +53,11 @@ class TenantState:
         score = self.model.score_alone(example)
         return score, 1 if score > self.model.threshold else -1
 
+    def predict_all(self, examples: Examples) -> list[tuple[float, int]]:
+        """The same for several examples, in one call of the kernel; BadExample if any of them is refused."""
+        threshold = self.model.threshold
+        return [(score, 1 if score > threshold else -1) for score in self.model.score_all(examples).tolist()]
+
     def verdict(self, score: float) -> int:
         """1 above the threshold, else -1: a tie is normal, because anomalies are rare."""
         return 1 if score > self.model.threshold else -1
@@ -63,8 +67,9 @@ class TenantState:
         if refusal := self._refusal(event):
             raise BadExample(refusal)
         score = self.model.learn(event.example, event.label)
-        self.prequential.record(np.array([float(event.label)]), np.array([score]), self.model.threshold)
-        self._note([event])
+        self.prequential.record_one(float(event.label), score, self.model.threshold)
+        if event.served is not None or event.example.names:
+            self._note([event])
         loss = self._loss(event.label * score)
         return Outcome(self.version + 1, self.model.updated, score, self.verdict(score), loss)
 

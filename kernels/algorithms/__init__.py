@@ -2,6 +2,7 @@
 
 Every file has the same entries:
     score(rows, dense, tally, keys, values, settings, weights) -> score      reads only; leaves w of each feature
+    scores(rows, dense, tally, keys, values, starts, settings, results)      the same scores for a batch in CSR form
     learn(rows, dense, tally, keys, values, label, settings) -> score        test, then train, one example
     stream(rows, dense, tally, keys, values, starts, labels, settings, scores, first) -> next
                                                                              test, then train, a batch in CSR form

@@ -4,8 +4,8 @@ SSOL whose step has a cost; costs do not enter A.
 """
 
 from kernels.algorithms import ssol
-from kernels.algorithms.ssol import DEFAULTS, FRESH, STATE, learn, score, stream, survey
+from kernels.algorithms.ssol import DEFAULTS, FRESH, STATE, learn, score, scores, stream, survey
 
 OPTIONS = ssol.OPTIONS | {"costs"}
 
-__all__ = ["DEFAULTS", "FRESH", "OPTIONS", "STATE", "learn", "score", "stream", "survey"]
+__all__ = ["DEFAULTS", "FRESH", "OPTIONS", "STATE", "learn", "score", "scores", "stream", "survey"]

@@ -28,11 +28,27 @@ def score(
     rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
 ) -> float:
     """Score one example without writing; leave the weight of each of its features in `weights`."""
-    work = np.empty((WORK, keys.size))
-    gather(rows, tally, keys, START, keys.size, np.empty(keys.size, np.uint64), work, FRESH)
-    result = _predict(work, values, tally[GRAVITY], settings[TRUNCATE_BELOW])
+    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
+    result = _score(rows, dense, tally, keys, values, START, keys.size, settings, slots, work)
     weights[:] = work[W]
     return result
+
+
+@kernel
+def scores(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    starts: Ints,
+    settings: Floats,
+    results: Floats,
+) -> None:
+    """Score a batch without writing, each example as `score` does."""
+    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
+    for i in range(results.size):
+        results[i] = _score(rows, dense, tally, keys, values, starts[i], starts[i + 1], settings, slots, work)
 
 
 @kernel
@@ -87,6 +103,23 @@ def survey(
         w = _shrunk(rows[at + 1], tally[GRAVITY] - rows[at + 2], settings[TRUNCATE_BELOW])
         weights[found], sizes[found], evidence[found] = w, abs(w), abs(w)
         found += 1
+
+
+@inner
+def _score(
+    rows: Floats,
+    dense: Floats,
+    tally: Floats,
+    keys: Keys,
+    values: Floats,
+    start: int,
+    stop: int,
+    settings: Floats,
+    slots: Keys,
+    work: Floats,
+) -> float:
+    gather(rows, tally, keys, start, stop, slots, work, FRESH)
+    return _predict(work, values[start:stop], tally[GRAVITY], settings[TRUNCATE_BELOW])
 
 
 @inner

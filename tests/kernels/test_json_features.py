@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.example import example_of_json
-from kernels.json_features import SHORTEST_FEATURE, UNUSUAL, _may_repeat, read_features
+from kernels.json_features import SHORTEST_FEATURE, UNUSUAL, _may_repeat, read_features, read_many
 from tests.kernels.test_hashing import names_with_hash_0
 
 GUARD = 64
@@ -26,6 +26,33 @@ def read(text: bytes) -> int:
         assert (keys[room], values[room], spans[room]) == (0, 0.0, 0)
     (outcome,) = outcomes
     return outcome
+
+
+texts = st.text('{}":,.-e01ab \\\u00e9', max_size=30).map(lambda text: ("{" + text + "}").encode())
+usual_texts = st.dictionaries(st.text("abc", min_size=1), st.floats(-9, 9)).map(lambda each: json.dumps(each).encode())
+
+
+@given(st.lists(texts | usual_texts | st.sampled_from([b"", b"{}", b"7", b'{"a":1} ']), max_size=6))
+def test_many_texts_are_read_as_each_of_them(given_texts: list[bytes]) -> None:
+    whole = b"".join(given_texts)
+    ends = np.cumsum([len(text) for text in given_texts], dtype=np.int64)
+    room = len(whole) // SHORTEST_FEATURE
+    keys, values, starts = np.zeros(room + 1, np.uint64), np.zeros(room + 1), np.zeros(len(given_texts) + 1, np.int64)
+    usual = read_many(
+        np.frombuffer(GUARD * b"}" + whole + GUARD * b"}", np.uint8)[GUARD:-GUARD],
+        ends,
+        keys[:room],
+        values[:room],
+        starts,
+    )
+    assert (keys[room], values[room]) == (0, 0.0)
+    counts = [read(text) if text.endswith(b"}") else UNUSUAL for text in given_texts]
+    assert usual == (UNUSUAL not in counts)
+    if usual:
+        assert np.diff(starts).tolist() == counts
+        examples = [example_of_json(text) for text in given_texts]
+        assert keys[: starts[-1]].tolist() == [key for example in examples for key in example.keys.tolist()]
+        assert values[: starts[-1]].tolist() == [value for example in examples for value in example.values.tolist()]
 
 
 @given(st.text('{}":,.-e01ab \\\u00e9', max_size=30).map(lambda text: "{" + text + "}"))

@@ -8,7 +8,7 @@ import pytest
 
 from app.learning.config import Value, config_of
 from app.learning.errors import BadExample
-from app.learning.example import Example, example_of
+from app.learning.example import Example, Examples, example_of
 from app.learning.model import FULL_VALUE, Model
 from app.learning.names import BIAS_KEY
 from kernels.registry import ALGORITHMS, load
@@ -38,6 +38,12 @@ def weights_of(model: Model) -> dict[int, float]:
 def fresh_examples() -> Iterator[Example]:
     for x, _ in random_stream(seed=99, examples=50):
         yield example_of(named(x))
+
+
+def batch_of(examples: list[Example]) -> Examples:
+    starts = np.cumsum([0, *(example.keys.size for example in examples)])
+    keys = np.concatenate([np.empty(0, np.uint64), *(example.keys for example in examples)])
+    return Examples(starts, keys, np.concatenate([np.empty(0), *(example.values for example in examples)]))
 
 
 @every_algorithm
@@ -88,12 +94,28 @@ def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: di
         (example_of(named(x)), label) for x, label in random_stream(seed=6, examples=400, dimension=300, active=40)
     ]
     scores = [singly.learn(example, label) for example, label in examples]
-    starts = np.cumsum([0, *(example.keys.size for example, _ in examples)])
-    keys = np.concatenate([example.keys for example, _ in examples])
-    values = np.concatenate([example.values for example, _ in examples])
-    batch = streamed.canonical(starts, keys, values)
+    given = batch_of([example for example, _ in examples])
+    batch = streamed.canonical(given.starts, given.keys, given.values)
     assert streamed.stream(*batch, np.array([float(label) for _, label in examples])).tolist() == scores
     assert memory_of(streamed) == memory_of(singly)
+
+
+@every_algorithm
+@pytest.mark.parametrize("settings", [{}, {"bias": True}, {"lambda": 0.01}, {"forgetting": 0.4}, {"normalize": "none"}])
+def test_scores_of_a_batch_are_bit_for_bit_the_scores_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
+    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias", "normalize"}}
+    model = trained(algorithm, **known)  # type: ignore[arg-type]  # no setting is named `seed`
+    unknown, empty = example_of({f"never seen {i}": 1.0 for i in range(50)}), example_of({})
+    examples = [empty, *fresh_examples(), unknown, empty, *fresh_examples(), empty]
+    before = memory_of(model)
+    scores = model.score_all(batch_of(examples))
+    assert scores.tobytes() == np.array([model.score(example)[0] for example in examples]).tobytes()
+    assert memory_of(model) == before
+
+
+@every_algorithm
+def test_no_example_has_no_score(algorithm: str) -> None:
+    assert trained(algorithm).score_all(batch_of([])).size == 0
 
 
 @every_algorithm
@@ -151,7 +173,7 @@ def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: fl
 @pytest.mark.parametrize("algorithm", FULL)
 def test_a_full_matrix_refuses_values_that_it_cannot_cope_with(algorithm: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": "none"}))
-    for refused in (lambda example: model.learn(example, 1), model.score):
+    for refused in (lambda example: model.learn(example, 1), model.score, lambda bad: model.score_all(batch_of([bad]))):
         with pytest.raises(BadExample, match="a full matrix takes up to 1e"):
             refused(example_of({"a": 1.01 * FULL_VALUE}))
     assert model.features == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.learning import example as module
 from app.learning.errors import BadExample
-from app.learning.example import Example, NamesInText, example_of, example_of_json
+from app.learning.example import Example, NamesInText, example_of, example_of_json, examples_of_json
 from kernels.hashing import key_of
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -30,6 +30,28 @@ def test_the_text_gives_the_example_of_its_dict(
 ) -> None:
     text = json.dumps(given_features, ensure_ascii=ascii_only, indent=indent).encode()
     assert_equal(example_of_json(text), example_of(json.loads(text)))
+
+
+@given(st.lists(st.dictionaries(plain_names, st.floats(-1e9, 1e9), max_size=9), max_size=5))
+def test_many_texts_give_the_examples_of_each_or_leave_them_to_others(given_features: list[dict[str, float]]) -> None:
+    given_texts = [json.dumps(each).encode() for each in given_features]
+    examples = examples_of_json(given_texts)
+    if examples is None:
+        assert any(b"\\" in text or b"e-" in text for text in given_texts)
+        return
+    assert len(examples) == len(given_texts)
+    for i, text in enumerate(given_texts):
+        alone, some = example_of_json(text), slice(examples.starts[i], examples.starts[i + 1])
+        assert examples.keys[some].tobytes() == alone.keys.tobytes()
+        assert examples.values[some].tobytes() == alone.values.tobytes()
+
+
+@pytest.mark.parametrize("unusual", [b"", b"7", b"{", b'{"a":"x"}', b'{"a":1,"a":2}', b'{"\\u0041":1}', b'{"a":1} '])
+@pytest.mark.parametrize("place", range(3))
+def test_one_unusual_text_leaves_all_to_others(unusual: bytes, place: int) -> None:
+    given_texts = [b'{"a":1}', b'{"b":2}']
+    given_texts.insert(place, unusual)
+    assert examples_of_json(given_texts) is None
 
 
 @given(given_features=st.dictionaries(plain_names.filter(lambda name: not set(name) & {'"', "\\"}), values, max_size=9))

@@ -67,7 +67,7 @@ def test_recording_one_by_one_equals_a_batch() -> None:
     labels, scores = stream(7, WINDOW + 500)
     singly = Prequential()
     for i in range(labels.size):
-        singly.record(labels[i : i + 1], scores[i : i + 1], 0.0)
+        singly.record_one(labels[i], scores[i], 0.0)
     assert bits(singly) == bits(recorded(labels, scores))
 
 

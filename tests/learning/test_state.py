@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.learning.errors import BadExample, BadSetting
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
-from app.learning.example import example_of
+from app.learning.example import example_of, example_of_json, examples_of_json
 from app.learning.state import TenantState, apply, replay
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
@@ -31,6 +32,14 @@ def test_another_label_gives_another_digest() -> None:
 def test_replay_in_two_parts_equals_replay_in_one(log: list[Event], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(log)))
     assert replay(log[cut:], onto=replay(log[:cut])).digest == replay(log).digest
+
+
+def test_many_predictions_are_what_each_of_them_is() -> None:
+    state = replay(random_log(1))
+    texts = [json.dumps(named(x)).encode() for x, _ in random_stream(5, examples=70)]
+    examples = examples_of_json(texts)
+    assert examples is not None
+    assert state.predict_all(examples) == [state.predict(example_of_json(text)) for text in texts]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

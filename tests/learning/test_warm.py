@@ -6,10 +6,11 @@ import sys
 USE_EVERYTHING = """
 import numpy as np
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
-from app.learning.example import Example, example_of, example_of_json
+from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.freezing import freeze, room_for
 from app.learning.snapshot import decode, encode
 from app.learning.state import TenantState, advance, advance_all
+from app.storage.codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
 
 state = TenantState()
 text = b'{"a": 1, "%s": 0.1234567890123456}'
@@ -18,6 +19,10 @@ for kind in (bytes, bytearray, memoryview):
         example = example_of_json(kind(text % (b"name %d" % number)))
         state.predict(example), state.model.score(example), state.unnamed(example.keys)
         advance(state, FeedbackGiven(example, 1, Served(1, 0.5)))
+state.predict_all(examples_of_json([text, b'{"b":2}', memoryview(b'{"c":0.5}')]))
+for values in (example.values, np.array([0.5, 2.0]), np.ones(2)):
+    record = FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values))
+    advance(state, decode_event(encode_event(record)))
 for values in (example.values, np.frombuffer(example.values.tobytes())):
     read = Example(np.frombuffer(example.keys.tobytes(), np.uint64), values, ["", "x"])
     state.unnamed(read.keys), state.predict(read)
