@@ -9,3 +9,7 @@ class StoreUnavailable(SluiceError):
 
 class StoreUnusable(SluiceError):
     """A store that this service must not use, with the reason."""
+
+
+class StoreDamaged(StoreUnusable):
+    """Something in the store that Sluice has not written there, in the place of what it has written."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from redis import exceptions as raised
 
-from app.storage.errors import StoreUnavailable, StoreUnusable
+from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 
 REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits; the particular before the general
     (raised.AuthenticationError, "refuses the user name or the password of SLUICE_REDIS_URL"),
@@ -56,6 +56,8 @@ def store_error(error: BaseException, where: str = "Redis") -> StoreUnavailable 
     """The error of the store that this one means; None if it is not the server's state but what was asked for."""
     if isinstance(error, raised.RedisClusterException) and "Cluster mode is not enabled" in str(error):
         return StoreUnusable(f"{where} is not a cluster; write redis:// at the beginning of SLUICE_REDIS_URL")
+    if isinstance(error, raised.ResponseError) and "WRONGTYPE" in str(error):
+        return StoreDamaged(f"{where} holds something of another kind under one of the keys of Sluice")
     reason = _reason(error)
     return None if reason is None else StoreUnavailable(f"{where} {reason}")
 

@@ -1,7 +1,7 @@
 import pytest
 from redis import exceptions as raised
 
-from app.storage.errors import StoreUnavailable, StoreUnusable
+from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.storage.failing import store_error, store_errors
 
 
@@ -40,7 +40,6 @@ def test_an_absent_or_refusing_server_is_an_unavailable_store(error: Exception, 
 @pytest.mark.parametrize(
     "error",
     [
-        raised.ResponseError("WRONGTYPE Operation against a key"),
         raised.ResponseError("BUSYGROUP Consumer Group name already exists"),
         raised.NoScriptError("NOSCRIPT"),
         raised.InvalidPipelineStack("unexpected"),
@@ -51,6 +50,12 @@ def test_a_wrong_question_is_not_an_unavailable_store(error: Exception) -> None:
     assert store_error(error) is None
     with pytest.raises(type(error)), store_errors():
         raise error
+
+
+@pytest.mark.parametrize("before", ["", "Error running script (call to f_1): @user_script:1: -"])
+def test_a_key_of_another_kind_is_damage_to_the_store(before: str) -> None:
+    with pytest.raises(StoreDamaged, match="of another kind"), store_errors():
+        raise raised.ResponseError(f"{before}WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
 def test_a_server_that_is_no_cluster_is_unusable_as_one() -> None:

@@ -1,0 +1,39 @@
+-- Append events to a tenant's log, each unless its feedback_id was used before.
+-- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none)
+-- ARGV: tenant, born, the version that the caller has applied, the chain it expects or '', milliseconds to keep records,
+--       then for each event: fingerprint ('' without feedback_id), payload
+-- Answers {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
+--       | {'appended', version and chain before, then for each event: its chain, or 'version fingerprint' of the earlier one}
+local tenant, mine, applied, expected, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain', 'was')
+local born, chain = meta[1], meta[3]
+if born ~= mine then
+  if meta[4] and string.find(meta[4], mine, 1, true) then return {'deleted'} end
+  return {born and 'other' or 'gone'}
+end
+local version = tonumber(meta[2])
+if expected ~= '' and expected ~= chain then return {'other'} end
+if expected == '' and version < applied then return {'behind', version, chain} end
+
+local answers = {'appended', version, chain}
+local before = version
+for i = 4, #KEYS do
+  local fingerprint, payload = ARGV[2 * i - 2], ARGV[2 * i - 1]
+  local used = fingerprint ~= '' and redis.call('GET', KEYS[i])
+  if used then
+    answers[i] = used
+  else
+    version = version + 1
+    chain = redis.sha1hex(chain .. payload)
+    redis.call('XADD', KEYS[2], '0-' .. string.format('%.0f', version), 'p', payload, 'c', chain)
+    if fingerprint ~= '' then
+      redis.call('SET', KEYS[i], string.format('%.0f ', version) .. fingerprint, 'PX', keep)
+    end
+    answers[i] = chain
+  end
+end
+if version > before then
+  redis.call('HSET', KEYS[1], 'version', string.format('%.0f', version), 'chain', chain)
+  redis.call('XADD', KEYS[3], 'MAXLEN', '~', 1000, '*', 't', tenant, 'v', string.format('%.0f', version))
+end
+return answers

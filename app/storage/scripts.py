@@ -1,0 +1,85 @@
+"""The Lua scripts, and how several calls of them travel together."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from redis.exceptions import NoScriptError, RedisClusterException, RedisError
+
+from app.storage.asking import Argument
+from app.storage.connecting import Connection, store_errors
+
+FOLDER = Path(__file__).parent / "lua"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script, and the hash that Redis knows it by."""
+
+    text: str
+    sha: str
+
+
+def _read(name: str) -> Script:
+    text = (FOLDER / f"{name}.lua").read_text(encoding="utf-8")
+    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+APPEND, CREATE, SEED, DELETE = map(_read, ("append", "create", "seed", "delete"))
+COMMIT, RELEASE, KEEP = map(_read, ("commit", "release", "keep"))
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a script."""
+
+    script: Script
+    keys: Sequence[str]
+    arguments: Sequence[Argument]
+
+    def command(self, how: str) -> tuple[Argument, ...]:
+        """The command that Redis gets: EVALSHA, or EVAL where it does not know the script yet."""
+        source = self.script.sha if how == "EVALSHA" else self.script.text
+        return (how, source, len(self.keys), *self.keys, *self.arguments)
+
+
+async def run(connection: Connection, call: Call) -> Any:  # noqa: ANN401 - each script has an answer of its own
+    """Call one script."""
+    (answer,) = await run_all(connection, [call])
+    if isinstance(answer, BaseException):
+        with store_errors(connection.shown):
+            raise answer
+    return answer
+
+
+async def run_all(connection: Connection, calls: Sequence[Call]) -> list[Any]:
+    """Call several scripts in one journey; an exception stands in place of an answer that failed."""
+    answers = await _send(connection, calls, "EVALSHA")
+    unknown = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+    if unknown:  # the server is new: nothing of these calls has happened yet
+        again = await _send(connection, [calls[index] for index in unknown], "EVAL")
+        for index, answer in zip(unknown, again, strict=True):
+            answers[index] = answer
+    return answers
+
+
+async def _send(connection: Connection, calls: Sequence[Call], how: str) -> list[Any]:
+    with store_errors(connection.shown):
+        if len(calls) == 1:
+            return [await _alone(connection, calls[0], how)]
+        if connection.is_cluster:
+            return list(await asyncio.gather(*(_alone(connection, call, how) for call in calls)))
+        async with connection.redis.pipeline(transaction=False) as pipeline:
+            for call in calls:
+                pipeline.execute_command(*call.command(how))
+            return list(await pipeline.execute(raise_on_error=False))
+
+
+async def _alone(connection: Connection, call: Call, how: str) -> Any:  # noqa: ANN401 - each script has an answer of its own
+    try:
+        return await connection.redis.execute_command(*call.command(how))
+    except (RedisError, RedisClusterException, OSError) as error:
+        return error
