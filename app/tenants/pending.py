@@ -1,0 +1,164 @@
+"""Predictions kept for feedback by their id: written behind the answer, in blocks, never on its path.
+
+A prediction_id is the name of a block and a place in it, so that many predictions are one write. The place is checked
+when somebody comes back with it: whoever changes an id finds nothing.
+"""
+
+import asyncio
+import logging
+import re
+import secrets
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.storage.errors import StoreUnavailable
+from app.storage.pending import Block, PendingStore
+from app.tenants.errors import PredictionExpired
+from app.tenants.tenant import Tenant, Verdict
+
+logger = logging.getLogger("sluice.tenants")
+
+HEAD = struct.Struct("<HIbdQ")  # a mark, size of the input, label, score, version; the input follows
+MARK = 0x51BE
+WRITE_SECONDS = 0.01
+RETRY_SECONDS = 0.5
+BYTES_WAITING = 64 << 20
+BLOCK_BYTES = 1 << 20
+JOURNEY_BYTES = 2 << 20  # more at once might not arrive in time from a worker that is busy with requests
+ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
+OTHERS_WRITE_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A prediction as it was served."""
+
+    given: bytes
+    label: int
+    score: float
+    version: int
+
+
+class Trouble(Protocol):
+    """Says whether the store is out of reach."""
+
+    trouble: str | None
+
+
+class Pending:
+    """The kept predictions of this worker, until they are written, and of all workers after that."""
+
+    def __init__(self, store: PendingStore, contact: Trouble, *, enabled: bool) -> None:
+        self._store = store
+        self._contact = contact
+        self._enabled = enabled
+        self._prefix = secrets.token_hex(6)
+        self._blocks = 0
+        self._open: dict[str, Block] = {}  # by tenant
+        self._waiting: dict[str, Block] = {}  # by name, open ones included
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._writing = asyncio.Lock()
+
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+        """The id under which feedback may come; None if the prediction cannot be kept, or is not to be."""
+        (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
+        return prediction_id
+
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+        """The same for several predictions, which go into one block."""
+        if not self._can_keep(tenant):
+            return [None] * len(given)
+        block = self._open.get(tenant.name) or self._new_block(tenant.name)
+        before = block.size
+        ids = [_put(block, each, verdict) for each, verdict in zip(given, verdicts, strict=True)]
+        self._bytes += block.size - before
+        if block.size >= BLOCK_BYTES:
+            del self._open[tenant.name]
+        return ids
+
+    def _can_keep(self, tenant: Tenant) -> bool:
+        if not self._enabled or not tenant.state.config.values["keep_predictions"]:
+            return False
+        return self._contact.trouble is None and self._bytes <= BYTES_WAITING
+
+    def _new_block(self, tenant: str) -> Block:
+        self._blocks += 1
+        block = Block(tenant, f"{self._prefix}-{self._blocks}")
+        self._open[tenant] = self._waiting[block.name] = block
+        self._wake.set()
+        return block
+
+    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+        """A prediction of this tenant; PredictionExpired if it is not kept."""
+        if (match := ID.fullmatch(prediction_id)) is None:
+            raise PredictionExpired(prediction_id)
+        block, start, size = match[1], int(match[2], 16), HEAD.size + int(match[3], 16)
+        found = self._recall_here(tenant, block, start, size) or await self._store.read(tenant, block, start, size)
+        if not found and not block.startswith(self._prefix):
+            await asyncio.sleep(OTHERS_WRITE_SECONDS)  # another worker may be about to write it
+            found = await self._store.read(tenant, block, start, size)
+        if len(found) != size or HEAD.unpack_from(found)[:2] != (MARK, size - HEAD.size):
+            raise PredictionExpired(prediction_id)
+        return Kept(found[HEAD.size :], *HEAD.unpack_from(found)[2:])
+
+    def _recall_here(self, tenant: str, name: str, start: int, size: int) -> bytes:
+        block = self._waiting.get(name)
+        if block is None or block.tenant != tenant:
+            return b""
+        return b"".join(block.pieces)[start : start + size]
+
+    async def run(self) -> None:
+        """Write what waits, soon, until cancelled."""
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(WRITE_SECONDS)
+            self._wake.clear()
+            try:
+                await self.write()
+            except StoreUnavailable:
+                self._wake.set()
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                logger.exception("keeping predictions")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def write(self) -> None:
+        """Write all blocks that wait; those that fail go on waiting."""
+        async with self._writing:
+            await self._write()
+
+    async def _write(self) -> None:
+        self._open.clear()
+        for blocks in _journeys(list(self._waiting.values())):
+            await self._write_some(blocks)
+
+    async def _write_some(self, blocks: Sequence[Block]) -> None:
+        answers = await self._store.write(blocks)
+        for block, answer in zip(blocks, answers, strict=True):
+            if not isinstance(answer, BaseException):
+                del self._waiting[block.name]
+                self._bytes -= block.size
+        failed = [answer for answer in answers if isinstance(answer, BaseException)]
+        if failed:
+            raise StoreUnavailable(f"some predictions could not be kept yet: {failed[0]}")
+
+
+def _journeys(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
+    """The blocks in parts that are written together."""
+    first = size = 0
+    for index, block in enumerate(blocks):
+        size += block.size
+        if index > first and size > JOURNEY_BYTES:
+            yield blocks[first:index]
+            first, size = index, block.size
+    if first < len(blocks):
+        yield blocks[first:]
+
+
+def _put(block: Block, given: bytes, verdict: Verdict) -> str:
+    size = len(given)
+    start = block.add(HEAD.pack(MARK, size, verdict.label, verdict.score, verdict.version), given)
+    return f"{block.name}-{start:x}-{size:x}"

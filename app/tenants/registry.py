@@ -1,0 +1,198 @@
+"""The tenants of this worker: everything that can be asked of them, and the work behind it."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.learning.config import Value
+from app.learning.errors import BadSetting
+from app.learning.snapshot import load
+from app.learning.state import Outcome, TenantState
+from app.storage.codec import ConfigRecord, encode
+from app.storage.connecting import Connection
+from app.storage.feeds import Feeds
+from app.storage.log import Draft, Log, Meta, Position
+from app.storage.snapshots import Snapshots
+from app.tenants.appending import Appender
+from app.tenants.catching_up import CatchingUp
+from app.tenants.ending import end
+from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
+from app.tenants.following import Follower
+from app.tenants.giving import Giving
+from app.tenants.holding import Holding
+from app.tenants.mending import Mending
+from app.tenants.recent import Recent
+from app.tenants.recovering import Recovery
+from app.tenants.snapshotting import Policy, SnapshotTaken, Snapshotter, locked, take_picture
+from app.tenants.tenant import Tenant
+
+ATTEMPTS = 3
+LOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an operator decides about tenants."""
+
+    auto_create: bool = True
+    max_tenants: int = 100_000
+    memory_budget_bytes: int = 1 << 30
+    feedback_id_ttl_seconds: int = 7 * 24 * 3600
+    rescued: Path = Path("data/rescued")
+    snapshots: Policy = field(default_factory=Policy)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTenant:
+    """A line of the list of tenants."""
+
+    tenant: str
+    version: int
+    loaded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that must work, and what is the matter with it."""
+
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether this worker can do its work, part by part."""
+
+    ready: bool
+    parts: Mapping[str, Part]
+
+
+class Tenants:
+    """All tenants, as seen by one worker. Put together here; `start` begins the work behind it."""
+
+    def __init__(self, connection: Connection, rules: Rules) -> None:
+        self._rules = rules
+        self._log = Log(connection, rules.feedback_id_ttl_seconds)
+        self._snapshots = Snapshots(connection)
+        recovery = Recovery(self._log, self._snapshots)
+        self._holding = Holding(recovery, rules.memory_budget_bytes)
+        recent = Recent()
+        self._catching_up = CatchingUp(self._log, recovery, recent, self._holding.measure)
+        self._mending = Mending(self._log, self._snapshots, recovery, recent, rules.rescued, self._holding.drop)
+        self._appender = Appender(self._log, self._catching_up, self._mending.mend)
+        self._holding.giver = Giving(self._appender, recovery)
+        self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.tenants.values)
+        self._feeds = Feeds(connection)
+        self.follower = Follower(self._feeds, self._log, self._catching_up, self._mending, self._holding.tenants)
+        self._tasks: list[asyncio.Task[None]] = []
+        self.held = self._holding.held
+
+    def start(self) -> None:
+        """Begin to append, to follow and to take snapshots."""
+        work = (self._appender.run(), self.follower.follow(), self.follower.look(), self._snapshotter.run())
+        self._tasks = [asyncio.create_task(each) for each in work]
+
+    async def stop(self, seconds: float) -> None:
+        """Take the last snapshots within some seconds, and end the work."""
+        if self.follower.trouble is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._snapshotter.take_all(seconds), seconds)
+        await end(self._tasks)
+
+    async def hold(self, name: str, *, create: bool = True) -> Tenant:
+        """A tenant: from memory, from the store, or new where that is allowed."""
+        tenant = await self._holding.load(name)
+        if tenant is None:
+            if not (create and self._rules.auto_create):
+                raise TenantUnknown(name)
+            tenant = await self._created(name)
+        return tenant
+
+    async def _created(self, name: str) -> Tenant:
+        if await self._log.count() >= self._rules.max_tenants:
+            raise TooManyTenants(self._rules.max_tenants)
+        await self._log.create(name)
+        for _ in range(ATTEMPTS):  # a load that began before may still find nothing
+            if tenant := await self._holding.load(name):
+                return tenant
+        raise LogReplaced(name)  # deleted at this very moment
+
+    async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
+        """Change settings; a tenant that is not there is created. What would change nothing is no event."""
+        tenant = await self._holding.load(name)
+        config = (tenant.state if tenant else TenantState()).config.changed(
+            changes
+        )  # BadSetting before anything happens
+        tenant = tenant or await self._created(name)
+        if config.values != tenant.state.config.values:
+            record = ConfigRecord(time.time_ns() // 1_000_000, dict(changes))
+            (outcome,) = await self._appender.append(tenant, [Draft(encode(record))])
+            if isinstance(outcome, Outcome) and outcome.refused:
+                raise BadSetting(outcome.refused)
+        return tenant
+
+    async def delete(self, name: str) -> None:
+        """Delete a tenant, here and everywhere."""
+        if not await self._log.delete(name):
+            raise TenantUnknown(name)
+        if tenant := self.held(name):
+            self._holding.drop(tenant)
+
+    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
+        """Some tenants in the order of their names."""
+        names = await self._log.tenants(after, limit)
+        metas = await self._log.metas(names) if names else []
+        return [
+            ListedTenant(
+                name,
+                meta.position.version if isinstance(meta, Meta) and meta.position else 0,
+                name in self._holding.tenants,
+            )
+            for name, meta in zip(names, metas, strict=True)
+        ]
+
+    async def snapshot(self, name: str) -> SnapshotTaken:
+        """Take a snapshot now."""
+        return await self._snapshotter.take(await self.hold(name, create=False))
+
+    async def export(self, name: str) -> AsyncIterator[bytes]:
+        """The model file of a tenant, piece by piece; of this moment, while learning goes on."""
+        tenant = await self.hold(name, create=False)
+        picture = await take_picture(tenant)
+        return picture.file()
+
+    async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
+        """Let a model file be a tenant's state from now on; BadSnapshot if it is none, TenantExists if it is there."""
+        state = await asyncio.to_thread(load, data)
+        there = (await self._log.meta(name)).position
+        if there is not None and not replace:
+            raise TenantExists(name)
+        born = secrets.token_hex(16)
+        async with locked(self._snapshots, name, LOCK_SECONDS):
+            picture = await take_picture(Tenant(name, state, Position(born, state.version, born)))
+            await self._snapshots.write(name, picture.chunks, picture.chunk_bytes)
+            done = await self._log.seed(name, picture.position, picture.header, instead_of=there.born if there else "")
+        if not done:
+            raise TenantExists(name)
+        if tenant := self.held(name):
+            self._holding.drop(tenant)
+        return await self.hold(name, create=False)
+
+    def ready(self) -> Readiness:
+        """Whether this worker can do its work."""
+        trouble = self.follower.trouble
+        damaged = sorted(self._holding.damaged)
+        parts = {
+            "redis": Part(trouble is None, trouble or "in contact"),
+            "tenants": Part(
+                ok=True,  # the others are well: one damaged tenant must not take the service away from them
+                detail=f"{len(self._holding.tenants):,} in memory, {self._holding.bytes:,} bytes"
+                + (f"; damaged: {', '.join(damaged[:10])}" if damaged else ""),
+            ),
+            "log": Part(ok=True, detail="; ".join(self._mending.notes) or "in order"),
+        }
+        return Readiness(all(part.ok for part in parts.values()), parts)

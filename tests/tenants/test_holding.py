@@ -1,0 +1,103 @@
+"""Which tenants are in memory."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.learning.errors import BadSetting, BadSnapshot
+from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants
+from tests.servers import Server
+from tests.tenants.workers import digest, feedback, give, worker
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(autouse=True)
+def _empty(store: Server) -> None:
+    store.flush_all()
+
+
+async def test_concurrent_first_requests_make_one_tenant(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        found = await asyncio.gather(*(tenants.hold("acme") for _ in range(50)))
+        assert len({id(tenant) for tenant in found}) == 1
+        assert [each.tenant for each in await tenants.listed("", 10)] == ["acme"]
+
+
+async def test_concurrent_first_requests_load_it_once(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", feedback(1))
+    async with worker(store.url, tmp_path) as tenants:
+        found = await asyncio.gather(*(tenants.hold("acme") for _ in range(50)))
+        assert len({id(tenant) for tenant in found}) == 1
+
+
+async def test_the_least_recently_used_leaves_when_memory_is_short(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, memory_budget_bytes=120_000) as tenants:
+        for number in range(6):
+            await give(tenants, f"t{number}", *(feedback(k) for k in range(20)))
+            tenants.held("t0")
+        held = [each.tenant for each in await tenants.listed("", 10) if each.loaded]
+        assert "t0" in held
+        assert "t5" in held
+        assert len(held) < 6
+        before = await digest(tenants, "t0")
+        assert await digest(tenants, "t1") == before, "it came back as it was"
+
+
+async def test_unknown_tenants_are_not_made_where_that_is_off(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, auto_create=False) as tenants:
+        with pytest.raises(TenantUnknown):
+            await tenants.hold("acme")
+        await tenants.configure("acme", {"eta": 0.5})
+        assert (await tenants.hold("acme")).state.config.values["eta"] == 0.5
+
+
+async def test_asking_about_a_tenant_does_not_make_it(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        with pytest.raises(TenantUnknown):
+            await tenants.hold("acme", create=False)
+        assert await tenants.listed("", 10) == []
+
+
+async def test_there_is_a_limit_on_tenants(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, max_tenants=2) as tenants:
+        await tenants.hold("a")
+        await tenants.hold("b")
+        with pytest.raises(TooManyTenants):
+            await tenants.hold("c")
+        await give(tenants, "a", feedback(1))
+
+
+async def test_a_change_of_settings_is_an_event_and_no_change_is_none(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", feedback(1))
+        assert (await a.configure("acme", {"eta": 0.5, "bias": True})).state.version == 2
+        assert (await a.configure("acme", {"eta": 0.5})).state.version == 2
+        assert await digest(b, "acme") == await digest(a, "acme")
+        with pytest.raises(BadSetting):
+            await a.configure("acme", {"eta": -1.0})
+        with pytest.raises(BadSetting):
+            await a.configure("new", {"nonsense": 1.0})
+        assert [each.tenant for each in await a.listed("", 10)] == ["acme"]
+
+
+async def test_an_export_can_be_imported_elsewhere(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(50)))
+        model = b"".join([piece async for piece in await tenants.export("acme")])
+        before = await digest(tenants, "acme")
+        score = (await tenants.hold("acme")).predict(feedback(99).example).score
+    store.flush_all()
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.imported("copy", model, replace=False)
+        assert await digest(tenants, "copy") == before
+        assert tenant.predict(feedback(99).example).score == score
+        assert (await give(tenants, "copy", feedback(7)))[0].outcome.version == before[0] + 1
+        with pytest.raises(TenantExists):
+            await tenants.imported("copy", model, replace=False)
+        with pytest.raises(BadSnapshot):
+            await tenants.imported("bad", model[:-1], replace=False)
+        with pytest.raises(TenantUnknown):
+            await tenants.hold("bad", create=False)

@@ -1,0 +1,169 @@
+"""The store lost something, or has something else: what mending.py promises."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.learning.snapshot import load
+from app.storage.keys import keys_of
+from app.tenants.errors import TenantUnknown
+from tests.servers import Server
+from tests.tenants.workers import digest, feedback, give, replayed, worker
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(autouse=True)
+def _empty(store: Server) -> None:
+    store.flush_all()
+
+
+async def test_an_emptied_store_gets_its_tenants_back(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", *(feedback(number) for number in range(40)))
+        before = await digest(b, "acme")
+        store.flush_all()
+        await a.follower.look_once()
+        await b.follower.look_once()
+        assert await digest(a, "acme") == await digest(b, "acme") == before
+        await give(b, "acme", feedback(41))
+        assert await digest(a, "acme") == await digest(b, "acme")
+        assert "was put back" in a.ready().parts["log"].detail + b.ready().parts["log"].detail
+    async with worker(store.url, tmp_path) as fresh:
+        assert (await digest(fresh, "acme"))[0] == 41
+
+
+async def test_feedback_that_meets_an_emptied_store_is_learnt_all_the_same(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(10)))
+        store.flush_all()
+        (given,) = await give(tenants, "acme", feedback(11))
+        assert given.outcome.version == 11
+
+
+def lose(store: Server, name: str, events: int) -> None:
+    """Make the log what it was some events ago, as a failover to a replica behind its primary does."""
+    keys = keys_of(name)
+    entries = store.ask("XRANGE", keys.log, "-", "+")
+    kept = entries[:-events]
+    store.ask("DEL", keys.log)
+    for entry, fields in kept:
+        store.ask("XADD", keys.log, entry, b"p", fields[b"p"], b"c", fields[b"c"])
+    store.ask("HSET", keys.meta, "version", len(kept), "chain", kept[-1][1][b"c"])
+    for key in store.ask("KEYS", f"{keys.prefix}:feedback:*"):
+        store.ask("DEL", key)
+
+
+async def test_events_that_a_failover_lost_are_appended_again(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", *(feedback(number, f"id-{number}") for number in range(40)))
+        before = await digest(b, "acme")
+        lose(store, "acme", 7)
+        await b.follower.look_once()
+        assert await digest(a, "acme") == await digest(b, "acme") == before == await replayed(store.url, "acme")
+        (again,) = await give(a, "acme", feedback(39, "id-39"))
+        assert again.duplicate
+
+
+async def test_feedback_on_a_log_that_fell_behind_goes_on_behind_what_was_lost(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(20)))
+        lose(store, "acme", 5)
+        (given,) = await give(tenants, "acme", feedback(21))
+        assert given.outcome.version == 21
+        assert await digest(tenants, "acme") == await replayed(store.url, "acme")
+
+
+async def test_known_events_are_appended_again_behind_what_others_have_appended_meanwhile(
+    store: Server, tmp_path: Path
+) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await b.hold("acme")
+        await give(a, "acme", *(feedback(number) for number in range(10)))
+        await give(a, "acme", *(feedback(number, f"id-{number}") for number in range(10, 20)))
+        assert (await digest(b, "acme"))[0] == 20
+        lose(store, "acme", 15)
+        async with worker(store.url, tmp_path) as other:
+            await give(other, "acme", *(feedback(number) for number in range(100, 130)))
+        await asyncio.gather(a.follower.look_once(), b.follower.look_once())
+        assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
+        assert (await digest(a, "acme"))[0] == 5 + 30 + 15
+        (again,) = await give(b, "acme", feedback(19, "id-19"))
+        assert again.duplicate
+        assert is_empty(tmp_path)
+
+
+async def test_a_retry_after_the_store_was_emptied_is_still_a_retry(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await b.hold("acme")
+        given = await give(a, "acme", *(feedback(number, f"id-{number}") for number in range(20)))
+        assert await digest(a, "acme") == await digest(b, "acme")
+        store.flush_all()
+        await asyncio.gather(a.follower.look_once(), b.follower.look_once())
+        for tenants in (a, b):
+            (again,) = await give(tenants, "acme", feedback(7, "id-7"))
+            assert again.duplicate
+            assert again.outcome == given[7].outcome
+
+
+async def test_another_history_counts_and_ours_is_kept_in_a_file(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as earlier:
+        await give(earlier, "acme", *(feedback(number) for number in range(20)))
+    async with worker(store.url, tmp_path) as ours:  # which does not know what the last events were
+        before = await digest(ours, "acme")
+        lose(store, "acme", 15)
+        async with worker(store.url, tmp_path) as theirs:
+            await give(theirs, "acme", *(feedback(number) for number in range(100, 130)))
+            await ours.follower.look_once()
+            assert await digest(ours, "acme") == await digest(theirs, "acme") == await replayed(store.url, "acme")
+        model = rescued(tmp_path, "acme-20-*.sluice")
+        assert load(model).digest == before[1]
+        tenant = await ours.imported("acme", model, replace=True)
+        assert (tenant.state.version, tenant.state.digest) == before
+
+
+async def test_a_deleted_tenant_is_dropped_by_all_and_not_put_back(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, auto_create=False) as a, worker(store.url, tmp_path) as b:
+        await give(b, "acme", feedback(1))
+        await a.hold("acme")
+        await b.delete("acme")
+        await a.follower.look_once()
+        assert a.held("acme") is None
+        with pytest.raises(TenantUnknown):
+            await a.hold("acme")
+        assert is_empty(tmp_path)
+
+
+async def test_a_tenant_that_was_deleted_and_made_anew_is_the_new_one(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", *(feedback(number) for number in range(5)))
+        await b.hold("acme")
+        await a.delete("acme")
+        await give(a, "acme", feedback(9))
+        await b.follower.look_once()
+        assert await digest(b, "acme") == await digest(a, "acme")
+        assert (await digest(b, "acme"))[0] == 1
+        assert is_empty(tmp_path)
+
+
+async def test_an_import_replaces_the_tenant_for_all(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "other", *(feedback(number) for number in range(30)))
+        model = b"".join([piece async for piece in await a.export("other")])
+        await give(a, "acme", feedback(1))
+        await b.hold("acme")
+        await a.imported("acme", model, replace=True)
+        await b.follower.look_once()
+        assert await digest(b, "acme") == await digest(a, "acme") == await digest(a, "other")
+        await give(b, "acme", feedback(2))
+        assert await digest(b, "acme") == await digest(a, "acme")
+
+
+def rescued(folder: Path, pattern: str) -> bytes:
+    (path,) = folder.glob(pattern)
+    return path.read_bytes()
+
+
+def is_empty(folder: Path) -> bool:
+    return not list(folder.iterdir())

@@ -1,0 +1,132 @@
+"""Predictions that wait for feedback."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.storage.connecting import connect
+from app.storage.keys import keys_of
+from app.storage.pending import PendingStore
+from app.tenants import pending as pending_module
+from app.tenants.ending import end
+from app.tenants.errors import PredictionExpired
+from app.tenants.pending import Kept, Pending
+from app.tenants.registry import Tenants
+from app.tenants.tenant import Tenant, Verdict
+from tests.servers import Server
+from tests.tenants.workers import feedback, worker
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(autouse=True)
+def _empty(store: Server) -> None:
+    store.flush_all()
+
+
+class Contact:
+    trouble: str | None = None
+
+
+@asynccontextmanager
+async def pending_of(url: str, contact: Contact | None = None, *, enabled: bool = True) -> AsyncIterator[Pending]:
+    connection = connect(url)
+    pending = Pending(PendingStore(connection, 60, 10_000), contact or Contact(), enabled=enabled)
+    work = asyncio.create_task(pending.run())
+    yield pending
+    await end([work])
+    await connection.aclose()
+
+
+async def kept(tenants: Tenants, pending: Pending, given: bytes, name: str = "acme") -> str:
+    tenant = await tenants.hold(name)
+    prediction_id = pending.keep(tenant, given, tenant.predict(feedback(1).example))
+    assert prediction_id is not None
+    return prediction_id
+
+
+async def test_a_prediction_is_known_at_once_here_and_soon_everywhere(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
+        names = [await kept(tenants, here, b"%d" % n) for n in range(700)]
+        assert len(set(names)) == len(names)
+        assert await here.recall("acme", names[7]) == Kept(b"7", -1, 0.0, 0)
+        assert await there.recall("acme", names[-1]) == Kept(b"%d" % (len(names) - 1), -1, 0.0, 0)
+        await here.write()
+        assert (await here.recall("acme", names[300])).given == b"300"
+
+
+async def test_predictions_kept_together_are_found_each_by_its_id(
+    store: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_module, "BLOCK_BYTES", 100)  # so that they lie in several blocks,
+    monkeypatch.setattr(pending_module, "JOURNEY_BYTES", 300)  # and are written in several journeys
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
+        tenant = await tenants.hold("acme")
+        verdict = tenant.predict(feedback(1).example)
+        parts = [[b"%d-%d" % (part, n) for n in range(7)] for part in range(9)]
+        ids = {each: name for some in parts for each, name in zip(some, keep(here, tenant, some, verdict), strict=True)}
+        await here.write()
+        for given, prediction_id in ids.items():
+            assert await there.recall("acme", prediction_id) == Kept(given, -1, 0.0, 0)
+
+
+def keep(pending: Pending, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:
+    ids = pending.keep_all(tenant, given, [verdict] * len(given))
+    return [each for each in ids if each is not None]
+
+
+@pytest.mark.parametrize(
+    "prediction_id", ["", "-", "x-y", "x-1", "a-b-3", "é-1", "0123456789ab-1-0-1", "0123456789ab-1-0-ffffffff"]
+)
+async def test_what_is_not_kept_has_expired(store: Server, prediction_id: str) -> None:
+    async with pending_of(store.url) as pending:
+        with pytest.raises(PredictionExpired):
+            await pending.recall("acme", prediction_id)
+
+
+async def test_a_prediction_belongs_to_its_tenant(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        name = await kept(tenants, pending, b"x")
+        with pytest.raises(PredictionExpired):
+            await pending.recall("other", name)
+
+
+async def test_a_changed_id_finds_nothing(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        first, second = [await kept(tenants, pending, given) for given in (b"first", b"second")]
+        await pending.write()
+        block, start, _ = second.rsplit("-", 2)
+        for changed in (f"{block}-{int(start, 16) + 1:x}-6", f"{block}-{start}-5", f"{block}-0-6", first[:-1] + "6"):
+            with pytest.raises(PredictionExpired):
+                await pending.recall("acme", changed)
+        assert (await pending.recall("acme", second)).given == b"second"
+
+
+async def test_nothing_is_kept_where_it_is_turned_off(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        tenant = await tenants.configure("acme", {"keep_predictions": False})
+        verdict = tenant.predict(feedback(1).example)
+        assert pending.keep(tenant, b"x", verdict) is None
+        tenant = await tenants.hold("other")
+        async with pending_of(store.url, enabled=False) as off:
+            assert off.keep(tenant, b"x", verdict) is None
+
+
+async def test_while_the_store_is_away_nothing_is_promised(store: Server, tmp_path: Path) -> None:
+    contact = Contact()
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url, contact) as pending:
+        tenant = await tenants.hold("acme")
+        contact.trouble = "Redis cannot be reached"
+        assert pending.keep(tenant, b"x", tenant.predict(feedback(1).example)) is None
+
+
+async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        await kept(tenants, pending, b"secret")
+        await pending.write()
+        await tenants.delete("acme")
+        left = store.ask("KEYS", f"{keys_of('acme').prefix}:*")
+        assert [key.decode() for key in left] == [keys_of("acme").meta]

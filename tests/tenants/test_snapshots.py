@@ -1,0 +1,167 @@
+"""Snapshots: when, how many, what they cost, and what happens when one cannot be used."""
+
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.storage.connecting import connect
+from app.storage.keys import keys_of
+from app.storage.log import Draft, Group, Log, Position
+from app.tenants.errors import SnapshotBusy, TenantDamaged
+from app.tenants.snapshotting import Policy
+from tests.servers import Server
+from tests.tenants.workers import digest, feedback, give, replayed, until, worker
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(autouse=True)
+def _empty(store: Server) -> None:
+    store.flush_all()
+
+
+def ladder(store: Server, name: str) -> list[int]:
+    return sorted(int(version) for version in store.ask("HKEYS", keys_of(name).headers))
+
+
+async def test_a_start_is_a_snapshot_and_the_log_behind_it(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(30)))
+        taken = await tenants.snapshot("acme")
+        await give(tenants, "acme", *(feedback(number) for number in range(30, 50)))
+        before = await digest(tenants, "acme")
+    async with worker(store.url, tmp_path) as tenants:
+        assert await digest(tenants, "acme") == before == await replayed(store.url, "acme")
+        assert (await tenants.hold("acme")).snapshot_version == taken.version == 30
+
+
+async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Path) -> None:
+    policy = Policy(every_events=20, every_seconds=1e9)
+    async with worker(store.url, tmp_path, snapshots=policy) as tenants:
+        await give(tenants, "few", feedback(1))
+        await give(tenants, "many", *(feedback(number) for number in range(25)))
+        await until(lambda: ladder(store, "many"))
+        assert ladder(store, "few") == []
+    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+        await give(tenants, "few", feedback(2))
+        await until(lambda: ladder(store, "few"))
+
+
+async def test_the_end_of_a_worker_takes_what_is_missing(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", feedback(1))
+        await until(lambda: tenants.follower.trouble is None)
+        await tenants.stop(5.0)
+        assert ladder(store, "acme") == [1]
+
+
+async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, tmp_path: Path) -> None:
+    policy = Policy(every_events=10**9, kept=2, retained_events=5)
+    async with worker(store.url, tmp_path, snapshots=policy) as tenants:
+        for start in range(0, 40, 10):
+            await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
+            await tenants.snapshot("acme")
+        assert ladder(store, "acme") == [30, 40]
+        first = store.ask("XRANGE", keys_of("acme").log, "-", "+", "COUNT", 1)[0][0]
+        assert first == b"0-31", "the oldest kept snapshot needs everything behind it"
+        before = await digest(tenants, "acme")
+    async with worker(store.url, tmp_path) as tenants:
+        assert await digest(tenants, "acme") == before
+
+
+async def test_retention_keeps_more_of_the_log_than_snapshots_need(store: Server, tmp_path: Path) -> None:
+    policy = Policy(every_events=10**9, kept=1, retained_events=25)
+    async with worker(store.url, tmp_path, snapshots=policy) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(40)))
+        await tenants.snapshot("acme")
+        assert store.ask("XLEN", keys_of("acme").log) == 25
+
+
+async def test_one_worker_at_a_time_takes_a_snapshot(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", feedback(1))
+        store.ask("SET", keys_of("acme").snapshot_lock, "another")
+        with pytest.raises(SnapshotBusy):
+            await tenants.snapshot("acme")
+        assert store.ask("GET", keys_of("acme").snapshot_lock) == b"another"
+
+
+async def test_a_second_snapshot_writes_only_what_changed(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(30)))
+        await tenants.snapshot("acme")
+        again = await tenants.snapshot("acme")
+        assert again.written == 0
+
+
+async def broken(store: Server, tmp_path: Path, how: str) -> tuple[int, str]:
+    """A tenant with snapshots at 10 and 20 and a log up to 30, whose newest snapshot is broken."""
+    async with worker(store.url, tmp_path) as tenants:
+        for start in (0, 10):
+            await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
+            await tenants.snapshot("acme")
+        await give(tenants, "acme", *(feedback(number) for number in range(20, 30)))
+        before = await digest(tenants, "acme")
+    keys = keys_of("acme")
+    header = msgspec.json.decode(store.ask("HGET", keys.headers, 20))
+    if how == "chunk":
+        name = header["chunks"][0]["hash"]
+        store.ask("HSET", keys.chunks, name, b"x" + store.ask("HGET", keys.chunks, name)[1:])
+    elif how == "missing":
+        store.ask("HDEL", keys.chunks, header["chunks"][0]["hash"])
+    elif how == "garbage":
+        store.ask("HSET", keys.headers, 20, b"garbage")
+    else:
+        header["extra"]["born"] = "foreign"
+        store.ask("HSET", keys.headers, 20, msgspec.json.encode(header))
+    return before
+
+
+@pytest.mark.parametrize("how", ["chunk", "missing", "garbage", "foreign"])
+async def test_a_bad_snapshot_is_set_aside_and_the_older_one_used(
+    store: Server, tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = await broken(store, tmp_path, how)
+    with caplog.at_level(logging.ERROR):
+        async with worker(store.url, tmp_path) as tenants:
+            assert await digest(tenants, "acme") == before
+            assert (await tenants.hold("acme")).snapshot_version == 10
+    assert "tenant acme: snapshot 20 is set aside" in caplog.text
+    assert ladder(store, "acme") == [10]
+    assert store.ask("HEXISTS", keys_of("acme").aside, 20)
+
+
+async def test_a_damaged_tenant_leaves_the_others_alone(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(10)))
+        await tenants.snapshot("acme")
+        await give(tenants, "other", feedback(1))
+    store.ask("XTRIM", keys_of("acme").log, "MAXLEN", 2)
+    store.ask("HSET", keys_of("acme").headers, 10, b"garbage")
+    async with worker(store.url, tmp_path) as tenants:
+        for _ in range(2):
+            with pytest.raises(TenantDamaged, match="its log does not follow on its snapshots"):
+                await tenants.hold("acme")
+        await give(tenants, "other", feedback(2))
+        assert "damaged: acme" in tenants.ready().parts["tenants"].detail
+        assert tenants.ready().ready
+
+
+async def test_an_event_of_a_later_version_stops_its_tenant_only(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", feedback(1))
+        await give(tenants, "other", feedback(1))
+        position = (await tenants.hold("acme")).position
+        await append_foreign(store.url, "acme", position)
+    async with worker(store.url, tmp_path) as tenants:
+        with pytest.raises(TenantDamaged, match="event 2 of its log cannot be read"):
+            await tenants.hold("acme")
+        assert (await digest(tenants, "other"))[0] == 1
+
+
+async def append_foreign(url: str, name: str, position: Position) -> None:
+    connection = connect(url)
+    await Log(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
+    await connection.aclose()

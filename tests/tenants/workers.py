@@ -1,0 +1,73 @@
+"""Workers in one process: several registries on one real store, as if each were a service of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+
+from app.learning.example import example_of
+from app.learning.state import TenantState, advance
+from app.storage.codec import decode
+from app.storage.connecting import connect
+from app.storage.log import Log
+from app.tenants.registry import Rules, Tenants
+from app.tenants.snapshotting import Policy
+from app.tenants.tenant import Feedback, Given
+
+NEVER = Policy(every_events=1_000_000_000, every_seconds=1e9)
+
+
+@asynccontextmanager
+async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tenants]:
+    connection = connect(url)
+    tenants = Tenants(connection, Rules(rescued=rescued, **({"snapshots": NEVER} | rules)))  # type: ignore[arg-type]
+    tenants.start()
+    try:
+        yield tenants
+    finally:
+        await tenants.stop(0)
+        await connection.aclose()
+
+
+def feedback(number: int, feedback_id: str | None = None, label: int | None = None) -> Feedback:
+    """The same for the same number, whoever asks."""
+    rng = np.random.default_rng(number)
+    label = label or (1 if rng.random() < 0.5 else -1)
+    features = {f"f{k}": float(rng.integers(1, 4)) for k in rng.integers(0, 300, 10).tolist()}
+    return Feedback(label, example_of(features | {f"class:{label}": 1.0}), feedback_id)
+
+
+async def give(tenants: Tenants, name: str, *items: Feedback) -> list[Given]:
+    results = await (await tenants.hold(name)).give(items)
+    assert all(isinstance(result, Given) for result in results), results
+    return results  # type: ignore[return-value]
+
+
+async def digest(tenants: Tenants, name: str) -> tuple[int, str]:
+    """Version and digest, after a look at where the log is."""
+    tenant = await tenants.hold(name, create=False)
+    await tenants.follower.look_once()
+    return tenant.state.version, tenant.state.digest
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for something that is about to happen."""
+    for _ in range(500):
+        if holds():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not happen within 10 s")
+
+
+async def replayed(url: str, name: str) -> tuple[int, str]:
+    """What the log alone says."""
+    connection = connect(url)
+    entries = await Log(connection, 60).read(name, 0, 1_000_000)
+    await connection.aclose()
+    assert [entry.version for entry in entries] == list(range(1, len(entries) + 1))
+    state = TenantState()
+    for entry in entries:
+        advance(state, decode(entry.payload))
+    return state.version, state.digest
