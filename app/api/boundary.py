@@ -1,0 +1,85 @@
+"""Where requests come in: each gets an id, and what goes wrong becomes a problem."""
+
+import itertools
+import logging
+import re
+import secrets
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.answers import NoContent, problem
+from app.api.errors import ClientGone
+from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, detail_of, kind_of
+
+REQUEST_ID = b"x-request-id"
+is_safe = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}").fullmatch
+log = logging.getLogger(__name__)
+
+
+class Boundary:
+    """The outermost layer: request ids, problems, OPTIONS."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._prefix = secrets.token_hex(6).encode()  # of this process: two replicas never make the same id
+        self._count = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = self._id_for(scope)
+        scope["request_id"] = request_id.decode()
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], (REQUEST_ID, request_id)]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except ClientGone:
+            return
+        except Exception as error:
+            if started:  # too late for a problem: the server closes the connection, so that nobody takes it for whole
+                log.exception("request %s broke off while it was answered", scope["request_id"])
+                raise
+            await _refusal(error, scope)(scope, receive, answer)
+
+    def _id_for(self, scope: Scope) -> bytes:
+        """What the client calls the request, if that can be repeated safely; else a name of our own."""
+        for name, value in scope["headers"]:
+            if name == REQUEST_ID and is_safe(value):
+                return bytes(value)
+        return b"%b-%x" % (self._prefix, next(self._count))
+
+
+def _refusal(error: Exception, scope: Scope) -> Response:
+    kind = kind_of(error)
+    detail = detail_of(error)
+    headers: list[tuple[bytes, bytes]] = []
+    if kind is INTERNAL_ERROR:
+        log.error("request %s failed", scope["request_id"], exc_info=error)
+    elif kind is METHOD_NOT_ALLOWED:
+        allowed = _allowed(scope)
+        headers = [(b"allow", allowed.encode())]
+        if scope["method"] == "OPTIONS":
+            return NoContent(headers=headers)
+        detail = f"{scope['path']} does not know {scope['method']}; it knows {allowed}"
+    elif isinstance(error, HTTPException) and error.status_code == 404:  # noqa: PLR2004 - not found
+        detail = f"there is nothing at {scope['path']}"
+    return problem(kind, detail, scope["request_id"], scope["path"], headers)
+
+
+def _allowed(scope: Scope) -> str:
+    """The methods of all routes at this address."""
+    routes = [route for route in scope["app"].router.routes if route.matches(scope)[0] is not Match.NONE]
+    methods = {method for route in routes for method in getattr(route, "methods", None) or ()}
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set()) | {"OPTIONS"}))

@@ -1,0 +1,83 @@
+"""Requests and answers as the manual shows them; a test sends every request and checks every shape."""
+
+from typing import Any
+
+TENANT = "acme"
+FEATURES = {"token:free": 1, "token:winner": 1, "len": 0.4}
+PREDICT = {"tenant": TENANT, "features": FEATURES, "explain": 2}
+PREDICTED = {
+    "prediction_id": "9f2c41d07a6b-1-0",
+    "tenant": TENANT,
+    "label": 1,
+    "score": 0.83,
+    "version": 1234,
+    "algorithm": "cs-ssol",
+    "needs_review": False,
+    "explanation": [
+        {"feature": "token:free", "contribution": 0.41},
+        {"feature": "token:winner", "contribution": 0.37},
+    ],
+}
+FEEDBACK = {"tenant": TENANT, "features": FEATURES, "label": 1, "feedback_id": "ticket-4711", "moderator": "kim"}
+FEEDBACK_BY_ID = {"tenant": TENANT, "prediction_id": "9f2c41d07a6b-1-0", "label": 1}
+GIVEN = {
+    "tenant": TENANT,
+    "feedback_id": "ticket-4711",
+    "version": 1235,
+    "label": 1,
+    "predicted": -1,
+    "score": -0.2,
+    "loss": 1.2,
+    "updated": True,
+    "duplicate": False,
+    "reason": None,
+    "served": None,
+}
+REFUSED = {
+    "error": {
+        "type": "/problems/bad-features",
+        "title": "The features cannot be used",
+        "status": 422,
+        "detail": "the features are empty: there is nothing to go by",
+    }
+}
+PREDICT_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES}, {"features": {}}]}
+PREDICTED_BATCH = {"results": [PREDICTED, REFUSED]}
+FEEDBACK_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES, "label": 1}, {"features": {}, "label": -1}]}
+GIVEN_BATCH = {"results": [GIVEN, REFUSED]}
+SETTINGS = {"algorithm": "cs-ssol", "eta": 0.5, "threshold": 0.1}
+RATES = {"examples": 1000, "balanced_accuracy": 0.91, "sensitivity": 0.88, "specificity": 0.94}
+SHOWN: dict[str, Any] = {
+    "tenant": TENANT,
+    "version": 1235,
+    "algorithm": "cs-ssol",
+    "config": {"algorithm": "cs-ssol", "eta": 1.0, "r": 1.0, "lambda": 0.0, "threshold": 0.0},
+    "counts": {"examples": 1235, "positives": 61, "negatives": 1174},
+    "balanced_accuracy": 0.9,
+    "sensitivity": 0.87,
+    "specificity": 0.93,
+    "recent": RATES,
+    "served": RATES | {"examples": 512},
+    "features": 20481,
+    "nonzero_weights": 9120,
+    "sparsity": 0.55,
+    "dropped_features": 0,
+    "memory_bytes": 1310720,
+    "digest": "b0a1c2d3e4f5061728394a5b6c7d8e9f",
+}
+LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "next": None}
+WEIGHTS = {
+    "tenant": TENANT,
+    "version": 1235,
+    "weights": [{"feature": "token:free", "weight": 0.71, "evidence": 12.5}],
+}
+SNAPSHOT = {
+    "tenant": TENANT,
+    "version": 1235,
+    "digest": "b0a1c2d3e4f5061728394a5b6c7d8e9f",
+    "chunks": 9,
+    "written": 2,
+    "bytes": 98304,
+}
+READY = {"status": "ready", "parts": {"redis": {"ok": True, "detail": "in contact"}}}
+NOT_READY = {"status": "not ready", "parts": {"redis": {"ok": False, "detail": "Connection refused"}}}

@@ -1,0 +1,94 @@
+"""NDJSON: lines out of a body as they arrive, lines into an answer as they are ready."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.api.answers import NDJSON
+from app.api.errors import ClientGone
+
+
+class TooLong:
+    """Stands for a line that was not kept."""
+
+
+Line = bytes | TooLong
+Answers = Callable[[Sequence[Line]], AsyncIterator[bytes]]
+
+
+class LineCutter:
+    """Cuts chunks into lines. Blank lines are left out; of a line beyond the limit nothing is held."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._begun = bytearray()
+        self._is_too_long = False
+
+    def cut(self, chunk: bytes) -> list[Line]:
+        """The lines that end in this chunk; TooLong for one beyond the limit."""
+        *ended, begun = chunk.split(b"\n")
+        lines: list[Line] = []
+        for piece in ended:
+            lines += self._ended(piece)
+        self._begin(begun)
+        return lines
+
+    def rest(self) -> list[Line]:
+        """What the body ended with, if not with a newline."""
+        return self._ended(b"")
+
+    def _ended(self, piece: bytes) -> list[Line]:
+        if self._begun or self._is_too_long:
+            self._begin(piece)
+            piece, too_long = bytes(self._begun), self._is_too_long
+            self._begun, self._is_too_long = bytearray(), False
+            if too_long:
+                return [TooLong()]
+        if len(piece) > self._limit:
+            return [TooLong()]
+        return [piece] if piece and not piece.isspace() else []
+
+    def _begin(self, piece: bytes) -> None:
+        if len(self._begun) + len(piece) > self._limit:
+            self._is_too_long = True
+        if self._is_too_long:
+            self._begun.clear()
+        else:
+            self._begun += piece
+
+
+class LineStream(Response):
+    """An answer that is made while the body still arrives.
+
+    Nothing is read while the client does not take the answers: that is the back-pressure.
+    """
+
+    def __init__(self, answers: Answers, limit: int) -> None:
+        self.status_code = 200
+        self.raw_headers = [(b"content-type", NDJSON)]
+        self.background = None
+        self._answers = answers
+        self._cutter = LineCutter(limit)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer block by block, in order."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for lines in self._blocks(Request(scope, receive)):
+            async for piece in self._answers(lines):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _blocks(self, request: Request) -> AsyncIterator[list[Line]]:
+        more = True
+        while more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            more = message.get("more_body", False)
+            lines = self._cutter.cut(message.get("body", b""))
+            if not more:
+                lines += self._cutter.rest()
+            if lines:
+                yield lines

@@ -1,0 +1,219 @@
+"""What the manual says about every route."""
+
+from app.api import examples, problems
+from app.api.documenting import (
+    BINARY,
+    KEY_IN_HEADER,
+    NDJSON,
+    TENANT_IN_PATH,
+    TENANT_IN_QUERY,
+    Body,
+    documented,
+    json_body,
+    parameter,
+)
+from app.api.schemas import TENANT, reference
+
+USING = (  # what can happen wherever a tenant is used
+    problems.UNKNOWN_TENANT,
+    problems.TOO_MANY_TENANTS,
+    problems.STORE_UNAVAILABLE,
+    problems.STORE_UNUSABLE,
+    problems.LOG_REPLACED,
+    problems.TENANT_DAMAGED,
+)
+IN_PATH = (problems.UNKNOWN_TENANT, problems.BAD_INPUT, problems.STORE_UNAVAILABLE, problems.TENANT_DAMAGED)
+GIVING = (problems.FEEDBACK_CONFLICT, problems.FEEDBACK_FORGOTTEN, problems.PREDICTION_EXPIRED)
+LINES = {"type": "string", "description": "A line of JSON for each item, in and out, in order."}
+FILE = {"type": "string", "format": "binary"}
+
+
+def _lines(example: str) -> Body:
+    return Body(LINES, {"lines": example}, NDJSON)
+
+
+PREDICT = documented(
+    "predict",
+    "Score one input",
+    "Say whether an input is an anomaly. Nothing is learnt, and the store is not asked. Give exactly one of "
+    "`features`, `url`, `email`, `text`; the last three answer 501 until their featurizers exist.",
+    tag="predict",
+    body=[json_body("PredictIn", features=examples.PREDICT)],
+    answers={200: ("The verdict.", [json_body("PredictOut", verdict=examples.PREDICTED)])},
+    refusals=(*USING, problems.BAD_FEATURES, problems.NOT_IMPLEMENTED),
+)
+FEEDBACK = documented(
+    "give_feedback",
+    "Learn one label",
+    "Say what an input was. The answer comes when the label is in the log and learnt, so it is never lost. The input "
+    "is given itself, or by the `prediction_id` of its prediction. With a `feedback_id`, a retry is harmless.",
+    tag="feedback",
+    body=[json_body("FeedbackIn", features=examples.FEEDBACK, prediction_id=examples.FEEDBACK_BY_ID)],
+    parameters=[KEY_IN_HEADER],
+    answers={200: ("What the label did.", [json_body("FeedbackOut", learnt=examples.GIVEN)])},
+    refusals=(*USING, *GIVING, problems.BAD_FEATURES, problems.NOT_IMPLEMENTED),
+)
+PREDICT_BATCH = documented(
+    "predict_batch",
+    "Score many inputs",
+    "Results stand in the order of the items; a bad item gets an `error` in its place. As `application/x-ndjson`, "
+    "lines are answered while they arrive; read the answer while you send.",
+    tag="predict",
+    body=[
+        json_body("PredictBatchIn", items=examples.PREDICT_BATCH),
+        _lines('{"tenant":"acme","features":{"token:free":1}}\n'),
+    ],
+    parameters=[TENANT_IN_QUERY],
+    answers={
+        200: ("A result for every item.", [json_body("PredictBatchOut", results=examples.PREDICTED_BATCH), _lines("")])
+    },
+    refusals=USING,
+)
+FEEDBACK_BATCH = documented(
+    "give_feedback_batch",
+    "Learn many labels",
+    "As `/feedback` for every item; results stand in the order of the items, and a bad item gets an `error` in its "
+    "place. As `application/x-ndjson`, lines are learnt while they arrive. No `Idempotency-Key`: each item has its "
+    "`feedback_id`.",
+    tag="feedback",
+    body=[
+        json_body("FeedbackBatchIn", items=examples.FEEDBACK_BATCH),
+        _lines('{"tenant":"acme","features":{"token:free":1},"label":1}\n'),
+    ],
+    parameters=[TENANT_IN_QUERY],
+    answers={
+        200: ("A result for every item.", [json_body("FeedbackBatchOut", results=examples.GIVEN_BATCH), _lines("")])
+    },
+    refusals=USING,
+)
+LIST_TENANTS = documented(
+    "list_tenants",
+    "List tenants",
+    "By name, page by page: `next` of an answer is `after` of the next request.",
+    tag="tenants",
+    parameters=[
+        parameter(
+            "limit",
+            {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
+            "Tenants on a page.",
+            example=100,
+        ),
+        parameter("after", TENANT, "Begin behind this name.", example="abba"),
+    ],
+    answers={200: ("A page of tenants.", [json_body("TenantsOut", page=examples.LISTED)])},
+    refusals=(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
+)
+CONFIGURE_TENANT = documented(
+    "configure_tenant",
+    "Create or configure a tenant",
+    "Only the settings that are named change; without a body, the tenant is created with the defaults. A change is an "
+    "event in the log. The answer shows every value in force.",
+    tag="tenants",
+    body=[json_body("Settings", settings=examples.SETTINGS)],
+    body_required=False,
+    parameters=[TENANT_IN_PATH],
+    answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
+    refusals=(*USING, problems.BAD_SETTING),
+)
+SHOW_TENANT = documented(
+    "show_tenant",
+    "Show a tenant",
+    "Configuration and state. Two replicas at the same version have the same digest.",
+    tag="tenants",
+    parameters=[TENANT_IN_PATH],
+    answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
+    refusals=IN_PATH,
+)
+DELETE_TENANT = documented(
+    "delete_tenant",
+    "Delete a tenant",
+    "With its log, its snapshots and its kept predictions, everywhere.",
+    tag="tenants",
+    parameters=[TENANT_IN_PATH],
+    answers={204: ("It is gone.", [])},
+    refusals=IN_PATH,
+)
+SHOW_WEIGHTS = documented(
+    "show_weights",
+    "Show the largest weights",
+    "By size, with the names of the features. `evidence` is how much the model has seen of a feature.",
+    tag="tenants",
+    parameters=[
+        TENANT_IN_PATH,
+        parameter("top", {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 50}, "How many.", example=50),
+    ],
+    answers={200: ("The weights.", [json_body("WeightsOut", weights=examples.WEIGHTS)])},
+    refusals=IN_PATH,
+)
+TAKE_SNAPSHOT = documented(
+    "take_snapshot",
+    "Take a snapshot now",
+    "Snapshots make a start faster; they are taken by themselves too.",
+    tag="models",
+    parameters=[TENANT_IN_PATH],
+    answers={200: ("The snapshot.", [json_body("SnapshotOut", snapshot=examples.SNAPSHOT)])},
+    refusals=(*IN_PATH, problems.SNAPSHOT_BUSY),
+)
+EXPORT_TENANT = documented(
+    "export_tenant",
+    "Export a tenant's model",
+    "One portable file, of one moment; `sluice inspect` reads it, and `/import` takes it on any machine.",
+    tag="models",
+    parameters=[TENANT_IN_PATH],
+    answers={200: ("The file.", [Body(FILE, {"file": "sluice model..."}, BINARY)])},
+    refusals=IN_PATH,
+)
+IMPORT_TENANT = documented(
+    "import_tenant",
+    "Import a model as a tenant",
+    "The tenant then has the digest and gives the scores of the one that was exported.",
+    tag="models",
+    body=[Body(FILE, {"file": "sluice model..."}, BINARY)],
+    parameters=[
+        TENANT_IN_PATH,
+        parameter("replace", {"type": "boolean", "default": False}, "Whether an existing tenant is replaced."),
+    ],
+    answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
+    refusals=(*USING, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY, problems.BAD_MODEL),
+)
+LIVE = documented(
+    "is_alive",
+    "Is the process alive?",
+    "Depends on nothing else.",
+    tag="health",
+    answers={200: ("It is.", [json_body("AliveOut", alive={"status": "alive"})])},
+)
+READY = documented(
+    "is_ready",
+    "Is the service ready?",
+    "Every part that is needed, by name.",
+    tag="health",
+    answers={
+        200: ("It is.", [json_body("ReadyOut", ready=examples.READY)]),
+        503: ("It is not.", [json_body("ReadyOut", not_ready=examples.NOT_READY)]),
+    },
+)
+KIND = {
+    "type": problems.TOO_LARGE.type,
+    "title": problems.TOO_LARGE.title,
+    "status": problems.TOO_LARGE.status,
+    "remedy": problems.TOO_LARGE.remedy,
+}
+LIST_PROBLEMS = documented(
+    "list_problems",
+    "List the kinds of problems",
+    "Every `type` that an error can have.",
+    tag="problems",
+    answers={
+        200: ("All kinds.", [Body({"type": "array", "items": reference("ProblemKindOut")}, {"kinds": [KIND]})]),
+    },
+)
+SHOW_PROBLEM = documented(
+    "show_problem",
+    "Explain a kind of problem",
+    "What the `type` of an error leads to.",
+    tag="problems",
+    parameters=[parameter("name", {"type": "string"}, "The end of the type.", where="path", example="too-large")],
+    answers={200: ("The kind.", [json_body("ProblemKindOut", kind=KIND)])},
+    refusals=(problems.UNKNOWN_ROUTE,),
+)

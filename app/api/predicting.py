@@ -1,0 +1,51 @@
+"""POST /predict: one question, one verdict."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from app.api import operations
+from app.api.answers import Answer, encode
+from app.api.bodies import decoded, read_json
+from app.api.inputs import example_asked, tenant_asked
+from app.api.serving import DirectRoute, Serving, serving
+from app.api.wire import Contribution, PredictIn, PredictOut, predict_decoder
+from app.tenants.tenant import Tenant, Verdict
+
+router = APIRouter(route_class=DirectRoute)
+TIE = 1e-12
+
+
+@router.post("/predict", **operations.PREDICT)
+async def predict(request: Request) -> Answer:
+    """Score one input."""
+    serve = serving(request)
+    body = await read_json(request, serve.limits.max_body_bytes)
+    asked = decoded(predict_decoder, body)
+    name = tenant_asked(asked, None)
+    tenant = serve.tenants.held(name) or await serve.tenant(name)
+    return Answer(encode(predicted(serve, tenant, asked, body)))
+
+
+def predicted(serve: Serving, tenant: Tenant, asked: PredictIn, given: bytes) -> PredictOut:
+    """Ask the tenant, and keep what was asked for feedback by prediction_id."""
+    verdict = tenant.predict(example_asked(asked, serve.limits.max_features_per_example), asked.explain)
+    return verdict_out(tenant, verdict, serve.pending.keep(tenant, given, verdict) if asked.keep else None)
+
+
+def verdict_out(tenant: Tenant, verdict: Verdict, prediction_id: str | None) -> PredictOut:
+    """A verdict as it is answered."""
+    return PredictOut(
+        prediction_id,
+        tenant.name,
+        verdict.label,  # type: ignore[arg-type]  # 1 or -1
+        verdict.score,
+        verdict.version,
+        verdict.algorithm,
+        needs_review(tenant, verdict),
+        [Contribution(*each) for each in verdict.contributions] if verdict.contributions else (),
+    )
+
+
+def needs_review(tenant: Tenant, verdict: Verdict) -> bool:
+    """Whether a person should look: so far, where the model has no opinion. The review policy refines this."""
+    return verdict.version == 0 or abs(verdict.score - tenant.state.model.threshold) < TIE

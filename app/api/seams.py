@@ -1,0 +1,54 @@
+"""What the shell needs of the layer below: the real things have it, and so have the fakes of the tests."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol
+
+from app.learning.config import Value
+from app.tenants.pending import Kept
+from app.tenants.registry import ListedTenant, Readiness
+from app.tenants.snapshotting import SnapshotTaken
+from app.tenants.tenant import Tenant, Verdict
+
+
+class Holds(Protocol):
+    """The tenants of this worker."""
+
+    def held(self, name: str, /) -> Tenant | None:
+        """A tenant that is in memory."""
+
+    async def hold(self, name: str, *, create: bool = True) -> Tenant:
+        """A tenant, loaded or created where it has to be."""
+
+    async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
+        """Change settings, and create the tenant if there is none."""
+
+    async def delete(self, name: str) -> None:
+        """Delete a tenant."""
+
+    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
+        """Some tenants in the order of their names."""
+
+    async def snapshot(self, name: str) -> SnapshotTaken:
+        """Take a snapshot now."""
+
+    async def export(self, name: str) -> AsyncIterator[bytes]:
+        """A tenant's model file, piece by piece."""
+
+    async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
+        """Let a model file be a tenant."""
+
+    def ready(self) -> Readiness:
+        """Whether this worker can do its work."""
+
+
+class Keeps(Protocol):
+    """The predictions that are kept for feedback."""
+
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+        """The id under which feedback may come, if it may."""
+
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+        """The same for several predictions."""
+
+    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+        """A kept prediction of this tenant."""

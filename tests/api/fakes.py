@@ -1,0 +1,152 @@
+"""Tenants and kept predictions in memory: the real state and the real kernels, without a store."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import count
+
+from app.learning.config import Value
+from app.learning.errors import SluiceError
+from app.learning.events import FeedbackGiven, Served, TenantConfigured
+from app.learning.snapshot import dump, load
+from app.learning.state import TenantState, advance, apply
+from app.storage.errors import StoreUnavailable
+from app.storage.log import Position
+from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
+from app.tenants.pending import Kept
+from app.tenants.registry import ListedTenant, Part, Readiness
+from app.tenants.snapshotting import SnapshotTaken
+from app.tenants.tenant import Feedback, Given, Tenant, Verdict
+
+
+class FakeTenants:
+    """Every tenant is in memory. `trouble` is the store's; `broken` is a mistake of our own."""
+
+    def __init__(self) -> None:
+        self.tenants: dict[str, Tenant] = {}
+        self.giver = FakeGiver(self)
+        self.trouble: str | None = None
+        self.broken: Exception | None = None
+        self.auto_create = True
+
+    def held(self, name: str, /) -> Tenant | None:
+        if self.broken:
+            raise self.broken
+        return self.tenants.get(name)
+
+    async def hold(self, name: str, *, create: bool = True) -> Tenant:
+        self.reach()
+        if name not in self.tenants:
+            if not (create and self.auto_create):
+                raise TenantUnknown(name)
+            self.put(name, TenantState())
+        return self.tenants[name]
+
+    async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
+        self.reach()
+        state = self.tenants[name].state if name in self.tenants else TenantState()
+        if state.config.changed(changes).values != state.config.values:  # what changes nothing is no event
+            apply(state, TenantConfigured(changes))
+        return self.tenants.get(name) or self.put(name, state)
+
+    async def delete(self, name: str) -> None:
+        self.reach()
+        if self.tenants.pop(name, None) is None:
+            raise TenantUnknown(name)
+
+    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
+        self.reach()
+        names = [name for name in sorted(self.tenants) if name > after]
+        return [ListedTenant(name, self.tenants[name].state.version, loaded=True) for name in names[:limit]]
+
+    async def snapshot(self, name: str) -> SnapshotTaken:
+        state = (await self.hold(name, create=False)).state
+        return SnapshotTaken(state.version, state.digest, chunks=2, written=1, bytes=1000)
+
+    async def export(self, name: str) -> AsyncIterator[bytes]:
+        return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])
+
+    async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
+        state = load(data)
+        self.reach()
+        if name in self.tenants and not replace:
+            raise TenantExists(name)
+        return self.put(name, state)
+
+    def ready(self) -> Readiness:
+        return Readiness(self.trouble is None, {"redis": Part(self.trouble is None, self.trouble or "in contact")})
+
+    def put(self, name: str, state: TenantState) -> Tenant:
+        tenant = Tenant(name, state, Position("life", state.version, "life"))
+        tenant.giver = self.giver
+        self.tenants[name] = tenant
+        return tenant
+
+    def reach(self) -> None:
+        if self.trouble:
+            raise StoreUnavailable(self.trouble)
+
+
+class FakeGiver:
+    """Learns at once, and knows every feedback_id. `calls` has the size of each call."""
+
+    def __init__(self, tenants: FakeTenants) -> None:
+        self._tenants = tenants
+        self._given: dict[tuple[str, str], tuple[int, Given]] = {}
+        self._names = count(1)
+        self.calls: list[int] = []
+        self.heard: list[Feedback] = []
+
+    async def give(self, tenant: Tenant, feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
+        self._tenants.reach()
+        self.calls.append(len(feedback))
+        self.heard += feedback
+        return [self._one(tenant, each) for each in feedback]
+
+    async def again(self, tenant: Tenant, feedback_id: str, label: int) -> tuple[Given, Served | None] | None:
+        self._tenants.reach()
+        before, first = self._given.get((tenant.name, feedback_id), (label, None))
+        if before != label:
+            raise FeedbackConflict(feedback_id)
+        return (Given(feedback_id, first.outcome, duplicate=True), None) if first else None
+
+    def _one(self, tenant: Tenant, feedback: Feedback) -> Given | SluiceError:
+        feedback_id = feedback.feedback_id or f"made-{next(self._names)}"
+        label, first = self._given.get((tenant.name, feedback_id), (feedback.label, None))
+        if label != feedback.label:
+            return FeedbackConflict(feedback_id)
+        if first is not None:
+            return Given(feedback_id, first.outcome, duplicate=True)
+        outcome = advance(tenant.state, FeedbackGiven(feedback.example, feedback.label, feedback.served))
+        given = Given(feedback_id, outcome, duplicate=False)
+        self._given[tenant.name, feedback_id] = (label, given)
+        return given
+
+
+class FakePending:
+    """Keeps predictions for ever, unless `full`."""
+
+    def __init__(self, tenants: FakeTenants) -> None:
+        self._tenants = tenants
+        self._kept: dict[tuple[str, str], Kept] = {}
+        self.full = False
+
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+        if self.full:
+            return None
+        prediction_id = f"kept-{len(self._kept)}"
+        self._kept[tenant.name, prediction_id] = Kept(given, verdict.label, verdict.score, verdict.version)
+        return prediction_id
+
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+        return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]
+
+    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+        self._tenants.reach()
+        try:
+            return self._kept[tenant, prediction_id]
+        except KeyError:
+            raise PredictionExpired(prediction_id) from None
+
+
+async def _one_by_one(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece

@@ -1,0 +1,143 @@
+"""The OpenAPI document and the page that shows it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+from fastapi import FastAPI
+
+from app.api import examples
+from app.api.application import create_app
+from app.api.wire import FeedbackIn, PredictIn
+from app.learning.config import DEFAULTS
+from tests.api.conftest import Service
+
+DOCUMENT: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(create_app().openapi()))
+SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
+OPERATIONS = {
+    f"{method} {path}": operation
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+ROUTES = {
+    "post /predict", "post /feedback", "post /predict/batch", "post /feedback/batch", "get /tenants",
+    "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
+    "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
+    "get /livez", "get /readyz", "get /problems", "get /problems/{name}",
+}  # fmt: skip
+
+
+def test_every_route_of_the_contract_is_there() -> None:
+    assert OPERATIONS.keys() == ROUTES
+    assert DOCUMENT["openapi"].startswith("3.1")
+
+
+def test_every_reference_leads_somewhere() -> None:
+    found = list(references(DOCUMENT))
+    assert found
+    assert {each.removeprefix("#/components/schemas/") for each in found} <= SCHEMAS.keys()
+
+
+def test_every_schema_is_used_or_told_of() -> None:
+    told = {"PredictItem", "FeedbackItem"}  # what the items of a batch are like
+    used = {each.removeprefix("#/components/schemas/") for each in references(DOCUMENT)}
+    assert SCHEMAS.keys() - used <= told
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_is_a_schema(name: str) -> None:
+    jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema"} | SCHEMAS[name])
+
+
+@each_operation
+def test_a_route_is_described(operation: dict[str, Any]) -> None:
+    assert re.fullmatch(r"[a-z_]+", operation["operationId"])
+    assert operation["summary"]
+    assert operation["description"]
+    assert operation["tags"]
+
+
+@each_operation
+def test_every_body_has_examples_that_fit_its_schema(operation: dict[str, Any]) -> None:
+    for form in bodies(operation):
+        assert form["examples"]
+        for example in form["examples"].values():
+            validator(form["schema"]).validate(example["value"])
+
+
+@each_operation
+def test_every_refusal_is_a_problem(operation: dict[str, Any]) -> None:
+    for status, answer in operation["responses"].items():
+        if status >= "400" and operation["operationId"] != "is_ready":
+            assert answer["content"].keys() == {"application/problem+json"}
+
+
+def test_operation_ids_are_unique() -> None:
+    assert len({operation["operationId"] for operation in OPERATIONS.values()}) == len(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "struct"), [("PredictIn", PredictIn), ("FeedbackIn", FeedbackIn)], ids=["PredictIn", "FeedbackIn"]
+)
+def test_a_request_s_schema_has_the_fields_of_its_struct(name: str, struct: type[PredictIn] | type[FeedbackIn]) -> None:
+    not_yet = {"url", "email", "text"}  # until their featurizers exist
+    assert SCHEMAS[name]["properties"].keys() | not_yet == set(struct.__struct_fields__)
+
+
+def test_every_setting_is_in_the_schema() -> None:
+    assert SCHEMAS["Settings"]["properties"].keys() == DEFAULTS.keys()
+
+
+@pytest.mark.anyio
+async def test_examples_of_requests_are_answered_as_the_schema_says(service: Service) -> None:
+    for route, body, shape in (
+        ("/predict", examples.PREDICT, "PredictOut"),
+        ("/feedback", examples.FEEDBACK, "FeedbackOut"),
+        ("/predict/batch", examples.PREDICT_BATCH, "PredictBatchOut"),
+        ("/feedback/batch", examples.FEEDBACK_BATCH, "FeedbackBatchOut"),
+    ):
+        answer = await service.client.post(route, json=body)
+        assert answer.status_code == 200, route
+        validator({"$ref": f"#/components/schemas/{shape}"}).validate(answer.json())
+    shown = await service.client.put("/tenants/acme", json=examples.SETTINGS)
+    validator({"$ref": "#/components/schemas/TenantOut"}).validate(shown.json())
+
+
+@pytest.mark.anyio
+async def test_the_page_needs_no_other_host(service: Service) -> None:
+    page = (await service.client.get("/docs")).text
+    assert "https://" not in page
+    assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
+    assert len(assets) == 2
+    for asset in assets:
+        assert (await service.client.get(asset)).status_code == 200
+    assert (await service.client.get("/openapi.json")).json() == DOCUMENT
+
+
+def test_two_applications_have_the_same_document(app: FastAPI) -> None:
+    assert msgspec.json.encode(app.openapi()) == msgspec.json.encode(DOCUMENT)
+
+
+def references(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for each in part.values():
+            yield from references(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from references(each)
+
+
+def bodies(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from operation.get("requestBody", {}).get("content", {}).values()
+    for answer in operation["responses"].values():
+        yield from answer.get("content", {}).values()
+
+
+def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema | {"components": DOCUMENT["components"]})
