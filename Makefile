@@ -9,6 +9,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 WARM := .venv/.warm
 BENCH_INSTALLED := .venv-bench/.installed
+TEST_PROCESSES ?= auto
 
 # Empty settings and no configuration file: what this machine's pip is told must not reach the locks.
 LOCK := PIP_CONFIG_FILE=/dev/null PIP_EXTRA_INDEX_URL= PIP_FIND_LINKS= CUSTOM_COMPILE_COMMAND="make lock" \
@@ -27,7 +28,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run check test e2e bench bench-kernels lock clean
+.PHONY: help setup run check test e2e bench bench-kernels bench-service lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -35,8 +36,8 @@ help: ## list the targets
 
 setup: $(WARM) ## make .venv, install what the locks name, compile the kernels
 
-run: setup ## show what Sluice can do so far (the service comes later)
-	@$(BIN)/sluice --help
+run: setup ## serve on http://127.0.0.1:8000, with an embedded Valkey and its data in ./data
+	@$(BIN)/sluice serve
 
 check: $(INSTALLED) ## lint, format, types and layers
 	$(BIN)/ruff check
@@ -45,15 +46,21 @@ check: $(INSTALLED) ## lint, format, types and layers
 	$(BIN)/lint-imports
 
 test: setup ## every test that needs no system package
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup
 
-e2e: ## tests that need system packages (none yet)
-	@echo "There are no end-to-end tests yet."
+e2e: setup ## tests that need system packages, which are installed: Debian's redis-server
+	@command -v redis-server >/dev/null || \
+		{ echo "Installing redis-server, for the tests against it."; apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; }
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 
-bench: bench-kernels ## every benchmark
+bench: bench-kernels bench-service ## every benchmark
 
 bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries
 	.venv-bench/bin/python -m load_tests.kernels
+
+# In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
+bench-service: setup ## the service beside a bare FastAPI route
+	$(BIN)/python -m load_tests.service
 
 lock: $(INSTALLED) ## write the lock files anew (LOCK_OPTIONS=--upgrade takes newer versions)
 	$(LOCK) --output-file .ci/requirements.txt

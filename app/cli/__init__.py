@@ -1,14 +1,14 @@
-"""The command line: `sluice evaluate`, `sluice train`, `sluice inspect`, `sluice warm`."""
+"""The command line: `sluice serve`, `export`, `import`, `evaluate`, `train`, `inspect` and `warm`."""
 
 import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from app.cli import evaluate, inspect, train, warm
+from app.cli import evaluate, inspect, serve, train, transfer, warm
 from app.learning.errors import SluiceError
 
-COMMANDS = (evaluate, train, inspect, warm)
+COMMANDS = (serve, transfer, evaluate, train, inspect, warm)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,5 @@
 """`sluice train`: learn a file and keep the model."""
 
-import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from app.cli.inspect import load_model
 from app.cli.learning import Learner, run
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for
+from app.cli.saving import refuse_missing_folder, written_aside
 from app.cli.showing import figures, percent
 from app.learning.errors import BadSetting
 from app.learning.snapshot import dump
@@ -29,8 +29,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparse
 
 def train(chosen: Namespace) -> None:
     """Run the command."""
-    if not chosen.out.absolute().parent.is_dir():
-        raise BadSetting(f"{chosen.out} cannot be written: there is no folder {chosen.out.parent}")
+    refuse_missing_folder(chosen.out)
     learner = Learner(_start(chosen))
     seen = run(chosen, [learner], keep_names=True)
     save(learner.state, chosen.out)
@@ -42,17 +41,10 @@ def train(chosen: Namespace) -> None:
 
 
 def save(state: TenantState, path: Path) -> None:
-    """Write aside, then rename: a crash leaves the old model or the new one, never half of one."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as file:
-            for piece in dump(state):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    """Write the model."""
+    with written_aside(path) as file:
+        for piece in dump(state):
+            file.write(piece)
 
 
 def _start(chosen: Namespace) -> TenantState:

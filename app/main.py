@@ -1,0 +1,119 @@
+"""The composition root: settings in, a service out."""
+
+import asyncio
+import gc
+import json
+import logging
+import multiprocessing
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+
+from app.api.application import create_app
+from app.api.limits import Limits
+from app.api.serving import Serving
+from app.learning.example import example_of_json, examples_of_json
+from app.learning.state import TenantState, advance
+from app.settings import Settings
+from app.storage.codec import FeedbackRecord, decode, encode, packed_values
+from app.storage.connecting import Connection, connect
+from app.storage.errors import StoreUnavailable
+from app.storage.pending import PendingStore
+from app.tenants.ending import end
+from app.tenants.pending import Pending
+from app.tenants.registry import Rules, Tenants
+from app.tenants.snapshotting import Policy
+
+logger = logging.getLogger("sluice")
+
+WARM_FEATURES = 200  # so many that the table grows
+
+
+def create() -> FastAPI:
+    """The application of one worker, by the environment; uvicorn calls this."""
+    return application(Settings.from_environment(os.environ))
+
+
+def application(settings: Settings) -> FastAPI:
+    """The application of one worker."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(_warm)
+        assert settings.redis_url is not None  # the server has set it, if the operator has not
+        connection = connect(settings.redis_url.get_secret_value())
+        tenants = Tenants(connection, _rules(settings))
+        store = PendingStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
+        pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0)
+        app.state.serving = Serving(tenants, pending, _limits(settings))
+        await _first_contact(connection)
+        tenants.start()
+        behind = [asyncio.create_task(pending.run()), asyncio.create_task(_leave_with_parent())]
+        yield
+        await end(behind)
+        with suppress(StoreUnavailable):
+            await pending.write()
+        await tenants.stop(settings.shutdown_seconds / 2)
+        await connection.aclose()
+
+    return create_app(lifespan)
+
+
+async def _first_contact(connection: Connection) -> None:
+    """Go on without Redis if it is away: a service that waits for it can be asked why."""
+    try:
+        await connection.ping()
+    except StoreUnavailable as error:
+        logger.error("%s; this worker is not ready until it is there", error)  # noqa: TRY400 - the sentence says it all
+
+
+async def _leave_with_parent() -> None:
+    """A worker whose service was killed must not keep its port."""
+    parent = multiprocessing.parent_process()
+    while parent is not None:
+        await asyncio.sleep(1.0)
+        if not parent.is_alive():
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+
+
+def _warm() -> None:
+    """Load the compiled kernels before the first request needs them."""
+    features = {f"f{number}": number for number in range(WARM_FEATURES)}
+    state, example = TenantState(), example_of_json(json.dumps(features).encode())
+    state.predict(example)
+    if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
+        state.predict_all(examples)
+    logged = encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(example.values)))
+    advance(state, decode(logged))
+    gc.collect()
+    gc.freeze()  # what is loaded now stays: looking through it again would stop everyone for 60 ms and more
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules(
+        auto_create=settings.auto_create_tenants,
+        max_tenants=settings.max_tenants,
+        memory_budget_bytes=settings.memory_budget_bytes,
+        feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
+        rescued=settings.data_dir / "rescued",
+        snapshots=Policy(
+            settings.snapshot_every_events,
+            settings.snapshot_every_seconds,
+            settings.snapshots_kept,
+            settings.log_retention_events,
+        ),
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        max_body_bytes=settings.max_body_bytes,
+        max_import_bytes=settings.max_import_bytes,
+        max_batch_items=settings.max_batch_items,
+        max_line_bytes=settings.max_line_bytes,
+        max_features_per_example=settings.max_features_per_example,
+    )
