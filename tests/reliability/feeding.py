@@ -1,0 +1,105 @@
+"""Moderators for tests: many clients that give feedback at once, and know afterwards what was acknowledged."""
+
+import threading
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Self
+
+import httpx
+
+from tests.services import Service, new_client, wait_until
+
+NOT_NOW = frozenset({503})  # the only refusal that a feeder takes for an accident
+PAUSE_SECONDS = 0.05
+
+
+def feedback(k: int) -> dict[str, Any]:
+    """The k-th example of a stream that is always the same: 1 in 4 is an anomaly, and mostly looks like one."""
+    label = 1 if k % 4 == 0 else -1
+    kind = label if k % 11 else -label
+    names = [f"{'bad' if kind > 0 else 'good'}:{(k * 7919 + j * 104_729) % 40}" for j in range(3)]
+    names += [f"word:{(k * 31 + j * 17) % 200}" for j in range(5)]
+    return {"features": {name: 1 + (k + j) % 3 / 4 for j, name in enumerate(names)}, "label": label}
+
+
+class Feeder:
+    """Threads that give feedback through several services until told to stop, each example under an id of its own.
+
+    With `retry` the same id is sent, through the next service, until it is acknowledged.
+    """
+
+    def __init__(
+        self, services: Sequence[Service], tenant: str, *, clients: int = 6, retry: bool = False, prefix: str = "f"
+    ) -> None:
+        self.tenant = tenant
+        self.acknowledged: dict[str, dict[str, Any]] = {}
+        self.refused: dict[str, str] = {}  # and why
+        self.problems: list[httpx.Response] = []
+        self.surprises: list[str] = []  # an answer that nobody should get
+        self._services = services
+        self._retry = retry
+        self._prefix = prefix
+        self._numbers = count()
+        self._enough = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(k,), daemon=True) for k in range(clients)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Let every client finish what it has begun; with `retry` that means to get it acknowledged."""
+        self._enough.set()
+        for thread in self._threads:
+            thread.join(30)
+            assert not thread.is_alive(), "a client of the feeder hangs"
+        assert not self.surprises, self.surprises[:3]
+
+    def wait_for(self, more: int) -> None:
+        """Return when so many more have been acknowledged."""
+        goal = len(self.acknowledged) + more
+        wait_until(
+            lambda: len(self.acknowledged) >= goal or bool(self.surprises),
+            f"after {len(self.acknowledged)} nothing is acknowledged any more: {list(self.refused.items())[-3:]}",
+            30,
+        )
+
+    def _run(self, client: int) -> None:
+        with new_client() as http:
+            while not self._enough.is_set():
+                self._give(http, client, next(self._numbers))
+
+    def _give(self, http: httpx.Client, turn: int, number: int) -> None:
+        feedback_id = f"{self._prefix}-{number}"
+        while not self._is_given(http, self._services[turn % len(self._services)], feedback_id, number):
+            turn += 1
+            if not self._retry or self.surprises:
+                return
+            threading.Event().wait(PAUSE_SECONDS)
+
+    def _is_given(self, http: httpx.Client, service: Service, feedback_id: str, number: int) -> bool:
+        body = {"tenant": self.tenant, "feedback_id": feedback_id, **feedback(number)}
+        try:
+            answer = http.post(service.url + "/feedback", json=body)
+        except httpx.TransportError as error:
+            self.refused[feedback_id] = repr(error)
+            return False
+        if answer.status_code == httpx.codes.OK:
+            self.acknowledged[feedback_id] = answer.json()
+            return True
+        self.refused[feedback_id] = answer.text
+        self.problems.append(answer)
+        if answer.status_code not in NOT_NOW:
+            self.surprises.append(f"{feedback_id}: {answer.status_code} {answer.text}")
+        return False
+
+
+def feed(services: Sequence[Service], tenant: str, number: int, **options: Any) -> Feeder:  # noqa: ANN401 - the feeder's
+    """Give some feedback, all of which is acknowledged."""
+    with Feeder(services, tenant, **options) as feeder:
+        feeder.wait_for(number)
+    return feeder

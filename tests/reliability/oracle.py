@@ -1,0 +1,157 @@
+"""What a tenant must be, found without the service: its log is read from the store and applied from the beginning."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import RedisCluster
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from app.learning.snapshot import decode as decode_snapshot
+from app.learning.state import TenantState, advance
+from app.storage.addresses import address_of
+from app.storage.codec import FeedbackRecord, decode, decode_record
+from app.storage.keys import keys_of
+from app.storage.log import next_chain
+from tests.reliability.feeding import Feeder
+from tests.services import Service, wait_until
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """A tenant's log as it lies in the store, with the snapshots beside it."""
+
+    born: str
+    version: int  # as the store's own note says
+    entries: list[tuple[int, bytes, str]]  # version, payload, chain
+    snapshots: dict[int, bytes]
+    chunks: dict[bytes, bytes]
+
+    @property
+    def feedback_ids(self) -> Counter[str]:
+        records = [decode_record(payload) for _, payload, _ in self.entries]
+        return Counter(
+            record.feedback_id for record in records if isinstance(record, FeedbackRecord) and record.feedback_id
+        )
+
+    def check_order(self) -> None:
+        """No gap, no fork: versions follow each other, and every entry chains onto the one before it."""
+        versions = [version for version, _, _ in self.entries]
+        assert versions == list(range(self.version - len(versions) + 1, self.version + 1))
+        chain = self.born if versions[:1] == [1] else None
+        for version, payload, found in self.entries:
+            assert chain is None or found == next_chain(chain, payload), f"version {version} follows on another history"
+            chain = found
+
+    def replayed(self) -> TenantState:
+        """The state that the log leads to: from its beginning, or from the oldest snapshot where that is trimmed."""
+        if self.entries and self.entries[0][0] == 1:
+            return self._applied(TenantState())
+        assert self.snapshots, "the log does not begin with version 1, and there is no snapshot"
+        return self._applied(self.restored(min(self.snapshots)))
+
+    def restored(self, version: int) -> TenantState:
+        """The state of a snapshot."""
+        return decode_snapshot(self.snapshots[version], lambda chunk: self.chunks[chunk.hash.encode()])
+
+    def check_snapshots(self) -> None:
+        """Every snapshot with the log behind it leads to the same state."""
+        digests = {self._applied(self.restored(version)).digest for version in self.snapshots}
+        assert digests <= {self.replayed().digest}
+
+    def _applied(self, state: TenantState) -> TenantState:
+        for version, payload, _ in self.entries:
+            if version > state.version:
+                assert version == state.version + 1
+                advance(state, decode(payload))
+        return state
+
+
+def client_of(url: str) -> Any:  # noqa: ANN401 - a client of a server, or of a cluster
+    """A client of our own, for any kind of store."""
+    address = address_of(url)
+    options: Any = {"protocol": 2, "socket_timeout": 5.0, "retry": Retry(NoBackoff(), 0)}
+    if address.kind == "cluster":
+        host, port = address.nodes[0]
+        return RedisCluster(host=host, port=port, **options)
+    if address.kind == "sentinel":
+        return Sentinel(address.nodes, sentinel_kwargs=options).master_for(address.primary, **options)  # type: ignore[no-untyped-call]
+    return redis.Redis.from_url(url, **options)
+
+
+def stored_log(url: str, tenant: str) -> StoredLog:
+    """Read a tenant's log and snapshots, all of one moment (but in a cluster, where redis-py has no way to)."""
+    keys = keys_of(tenant)
+    with client_of(url) as client, client.pipeline(transaction=not isinstance(client, RedisCluster)) as pipeline:
+        pipeline.hgetall(keys.meta).xrange(keys.log).hgetall(keys.headers).hgetall(keys.chunks)
+        meta, entries, headers, chunks = pipeline.execute()
+    return StoredLog(
+        meta[b"born"].decode(),
+        int(meta[b"version"]),
+        [(int(name[2:]), fields[b"p"], fields[b"c"].decode()) for name, fields in entries],
+        {int(version): header for version, header in headers.items()},
+        chunks,
+    )
+
+
+def version_of(url: str, tenant: str) -> int | None:
+    """How far a log has come; None if there is none, or the store cannot be asked."""
+    try:
+        with client_of(url) as client:
+            version = client.hget(keys_of(tenant).meta, "version")
+    except (redis.ConnectionError, redis.TimeoutError):
+        return None
+    return None if version is None else int(version)
+
+
+def wait_until_at_rest(services: Sequence[Service], tenant: str) -> None:
+    """Return when every worker of every service has come to where the log stands."""
+
+    def at_rest() -> bool:
+        versions = {shown["version"] for service in services for shown in service.each_worker(f"/tenants/{tenant}")}
+        return versions == {version_of(services[0].store_url, tenant)}
+
+    wait_until(at_rest, f"the services do not all come to where the log of {tenant} stands")
+
+
+def wait_for_labels(url: str, tenant: str, *feeders: Feeder) -> None:
+    """Return when the log has all that was acknowledged: a store that has lost something gets it back soon."""
+    labels = {name for feeder in feeders for name in feeder.acknowledged}
+    wait_until(lambda: labels <= stored_log(url, tenant).feedback_ids.keys(), "acknowledged labels are lost")
+
+
+def check(services: Sequence[Service], tenant: str, *feeders: Feeder) -> StoredLog:
+    """At rest: every worker has the state that the log leads to, and the log has every label once."""
+    wait_until_at_rest(services, tenant)
+    log = stored_log(services[0].store_url, tenant)
+    log.check_order()
+    log.check_snapshots()
+    check_labels(log, *feeders)
+    digest = log.replayed().digest
+    for service in services:
+        assert [shown["digest"] for shown in service.each_worker(f"/tenants/{tenant}")] == [digest] * service.workers
+    return log
+
+
+def check_labels(log: StoredLog, *feeders: Feeder) -> None:
+    """What was acknowledged is in the log once, at the version that the answer named; the rest at most once."""
+    found = log.feedback_ids
+    versions = {
+        record.feedback_id: version
+        for version, payload, _ in log.entries
+        if isinstance(record := decode_record(payload), FeedbackRecord)
+    }
+    check_once(log)
+    for feeder in feeders:
+        assert [name for name in feeder.acknowledged if name not in found] == []
+        assert {name: given["version"] for name, given in feeder.acknowledged.items()} == {
+            name: versions[name] for name in feeder.acknowledged
+        }
+
+
+def check_once(log: StoredLog) -> None:
+    assert [name for name, times in log.feedback_ids.items() if times > 1] == []

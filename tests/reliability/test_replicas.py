@@ -1,0 +1,21 @@
+"""Replicas that share a store agree bit for bit, whoever was given the feedback. Two of them: see test_flow."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.deployments import SERVER, deployment
+from tests.reliability.feeding import feed
+from tests.reliability.oracle import check
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def test_four_replicas_that_are_all_fed_agree(tmp_path: Path) -> None:
+    with deployment(SERVER, tmp_path, number=4) as deployed:
+        check(deployed.services, "acme", feed(deployed.services, "acme", 400, clients=8))
+
+
+def test_workers_of_one_service_agree(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, workers=2) as deployed:
+        check(deployed.services, "acme", feed(deployed.services, "acme", 300, clients=8))

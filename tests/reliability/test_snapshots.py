@@ -1,0 +1,67 @@
+"""Snapshots are taken by events, by time, when asked and before the end; the log is trimmed behind them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.deployments import SERVER, Deployment, deployment
+from tests.reliability.feeding import Feeder, feed
+from tests.reliability.oracle import check, stored_log
+from tests.services import wait_until
+
+pytestmark = pytest.mark.timeout(60)
+
+RARELY = {"snapshot_every_events": 1_000_000, "snapshot_every_seconds": 3600}
+
+
+def test_by_events_and_the_log_is_trimmed_behind_the_oldest_that_is_kept(tmp_path: Path) -> None:
+    often = {"snapshot_every_events": 40, "snapshots_kept": 2, "log_retention_events": 0}
+    with deployment(SERVER, tmp_path, number=2, **(RARELY | often)) as deployed:
+        for prefix in ("one", "two", "three"):
+            feed(deployed.services, "acme", 60, prefix=prefix)
+            wait_for_snapshot(deployed, "acme")
+        log = check(deployed.services, "acme")
+        assert len(log.snapshots) == 2
+        assert log.entries[0][0] == min(log.snapshots) + 1
+        deployed.services[1].kill()
+        deployed.services[1].start()
+        check(deployed.services, "acme")
+        assert log.replayed().digest == deployed.services[1].digest("acme")
+
+
+def test_by_time(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, **(RARELY | {"snapshot_every_seconds": 1})) as deployed:
+        fed = feed(deployed.services, "acme", 20)
+        wait_for_snapshot(deployed, "acme")
+        check(deployed.services, "acme", fed)
+
+
+def test_retention_keeps_more_of_the_log_than_the_snapshots_need(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, snapshots_kept=1, log_retention_events=50, **RARELY) as deployed:
+        (service,) = deployed.services
+        for k in range(3):
+            feed(deployed.services, "acme", 40, prefix=f"f{k}")
+            service.post("/tenants/acme/snapshot", None).raise_for_status()
+        log = check(deployed.services, "acme")
+        assert list(log.snapshots) == [log.version]
+        assert log.entries[0][0] == log.version - 50 + 1
+
+
+def test_a_kill_in_the_middle_of_snapshots_leaves_good_ones(tmp_path: Path) -> None:
+    often = {"snapshot_every_events": 1, "snapshots_kept": 2, "log_retention_events": 0}
+    with deployment("embedded", tmp_path, **(RARELY | often)) as deployed:
+        (service,) = deployed.services
+        with Feeder(deployed.services, "acme", retry=True) as feeder:
+            for _ in range(2):
+                feeder.wait_for(100)
+                service.kill(everything=True)
+                service.start()
+            feeder.wait_for(50)
+        check(deployed.services, "acme")
+        assert service.tenant("acme")["counts"]["examples"] == len(feeder.acknowledged)
+
+
+def wait_for_snapshot(deployed: Deployment, tenant: str) -> None:
+    """Return when the newest snapshot has all that was learnt."""
+    log = stored_log(deployed.url, tenant)
+    wait_until(lambda: log.version in stored_log(deployed.url, tenant).snapshots, "no snapshot is taken")
