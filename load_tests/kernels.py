@@ -1,18 +1,21 @@
-"""Measure the kernels beside other libraries and beside the limit; print the ratios, write docs/performance.md."""
+"""Measure the kernels beside other libraries and the limit; print the ratios, write docs/performance-kernels.md."""
 
 import argparse
 import time
 from pathlib import Path
 
 from load_tests import dicts, machine, memory, plot, rivals, startup
-from load_tests.page import performance_page, targets_table
+from load_tests.markdown import targets_table
+from load_tests.page import performance_page
 from load_tests.results import Results, Startup, targets
 from load_tests.rounds import best_seconds, better
 from load_tests.speed import SEVERAL, Contest, Speed, measure
 from load_tests.zipf import filling, zipf_stream
 
 DOCS = Path(__file__).parent.parent / "docs"
+PAGE = "performance-kernels.md"
 PLOT = "performance-features.svg"
+PACKAGES = ("numpy", "numba", "llvmlite", "msgspec", "scikit-learn", "vowpalwabbit", "river")
 MAIN = ("cs-ssol", "fsol")
 FEATURES = 16_000_000
 EXAMPLES = 100_000
@@ -31,9 +34,9 @@ def main() -> None:
     page = performance_page(results, PLOT)
     print(f"\n{page}")
     if smaller == 1:
-        (DOCS / "performance.md").write_text(page, encoding="utf-8")
+        (DOCS / PAGE).write_text(page, encoding="utf-8")
         plot.draw(results.scaling, DOCS / PLOT)
-        say("wrote docs/performance.md")
+        say(f"wrote docs/{PAGE}")
     print(f"\n{targets_table(targets(results))}")
 
 
@@ -50,7 +53,7 @@ def run(features: int, examples: int) -> Results:
     others = other_learners(features, examples)
     scaling = [*smaller_tables(features, examples), *large]
     return Results(
-        machine=machine.description(),
+        machine=machine.description(PACKAGES),
         load_averages=(load_before, machine.load_average()),
         speeds=[*large, *others],
         rivals=rival_costs,

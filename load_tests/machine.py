@@ -5,20 +5,18 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-PACKAGES = ("numpy", "numba", "llvmlite", "msgspec", "scikit-learn", "vowpalwabbit", "river")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def description() -> str:
-    """Processor, memory and versions, as lines of a list."""
-    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+def description(packages: tuple[str, ...]) -> list[str]:
+    """Processor, memory and versions, a line each."""
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    lines = [
+    return [
         f"Processor: {_cpu_field('model name')}, {os.cpu_count()} cores, {_cpu_field('cache size')} cache per core",
         f"Memory: {memory:.0f} GiB; transparent huge pages: {_huge_pages()}",
         f"Linux on {platform.machine()}, Python {platform.python_version()}, {versions}",
     ]
-    return "\n".join(f"- {line}" for line in lines)
 
 
 def load_average() -> float:

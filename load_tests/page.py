@@ -1,17 +1,19 @@
-"""The page docs/performance.md: the tables of a run between texts that do not change."""
+"""The page docs/performance-kernels.md: the tables of a run between texts that do not change."""
 
 from collections.abc import Iterable
 
 from load_tests import rivals
+from load_tests.markdown import machine_list, misses, table, targets_table
 from load_tests.memory import LEAST_FEATURES, LEAST_FEATURES_FOR_RSS
-from load_tests.results import Results, Target, targets
+from load_tests.results import Results, targets
 from load_tests.speed import Speed
 from load_tests.zipf import NONZEROS
 
-HEAD = """# Performance
+HEAD = """# Performance of the kernels
 
 Written by `make bench-kernels`, which measures everything below in one run; no number is entered by hand. To measure on
-your machine, run it again (some minutes, 4 GB of memory). All ratios are of measurements that took turns."""
+your machine, run it again (some minutes, 4 GB of memory). All ratios are of measurements that took turns. The service
+has a page of its own: [performance.md](performance.md)."""
 
 METHOD = f"""## How it was measured
 - **The examples** have {NONZEROS} different non-zeros each, drawn by Zipf's law (the k-th most frequent feature with a
@@ -46,16 +48,14 @@ belongs to a feature lies together, it is found once, and nobody waits for it.
 - **Little around it.** A dict is read where Python keeps it, its names hashed in the same call, and the example is
   sorted by spreading its hashes."""
 
-VERDICTS = {True: "yes", False: "**no**", None: "**not known**"}
-
 
 def performance_page(results: Results, plot: str) -> str:
     """The whole page; `plot` is the picture's file name."""
     found = targets(results)
     parts = [
         HEAD,
-        _machine(results),
-        "## Targets\n" + targets_table(found) + "\n\n" + _misses(found),
+        machine_list(results.machine, results.load_averages, own="1 to 2"),
+        "## Targets\n" + targets_table(found) + "\n\n" + misses(found),
         "## Every learner\n" + _learners_table(results.speeds),
         "## Other libraries\n" + _rivals_table(results),
         "## One example as a dict\n" + _dicts_table(results.dicts),
@@ -66,24 +66,6 @@ def performance_page(results: Results, plot: str) -> str:
         METHOD,
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def targets_table(found: list[Target]) -> str:
-    """Each target beside what was measured."""
-    rows = ((t.text, t.wanted, t.measured, VERDICTS[t.met]) for t in found)
-    return _table(("target", "wanted", "measured", "met"), rows)
-
-
-def _machine(results: Results) -> str:
-    before, after = results.load_averages
-    return (
-        f"{results.machine}\n- Load average: {before:.1f} before, {after:.1f} after (the benchmark itself makes 1 to 2)"
-    )
-
-
-def _misses(found: list[Target]) -> str:
-    missed = [f"- {t.text}: wanted {t.wanted}, measured {t.measured}." for t in found if not t.met]
-    return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
 
 
 def _learners_table(speeds: Iterable[Speed]) -> str:
@@ -99,7 +81,7 @@ def _learners_table(speeds: Iterable[Speed]) -> str:
         for s in speeds
     )
     header = ("learner", "bytes per row", "ns per non-zero", "limit, ns", "ratio", "examples with a loss")
-    return f"Stream form, {next(iter(speeds)).features:,} features.\n\n{_table(header, rows)}"
+    return f"Stream form, {next(iter(speeds)).features:,} features.\n\n{table(header, rows)}"
 
 
 def _rivals_table(results: Results) -> str:
@@ -116,11 +98,11 @@ def _rivals_table(results: Results) -> str:
         for name, cost in (own | results.rivals).items()
     )
     header = ("learner", "ns per non-zero by the clock", "times CS-SSOL", "ns of all cores", "times CS-SSOL")
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _dicts_table(found: dict[str, float]) -> str:
-    return _table(("100 features", "microseconds"), ((name, f"{taken:.1f}") for name, taken in found.items()))
+    return table(("100 features", "microseconds"), ((name, f"{taken:.1f}") for name, taken in found.items()))
 
 
 def _memory_table(results: Results) -> str:
@@ -138,7 +120,7 @@ def _memory_table(results: Results) -> str:
         f"Left out: fewer than {LEAST_FEATURES} features, which cost more each (a table has some kilobytes), "
         f"and the peak of the process below {LEAST_FEATURES_FOR_RSS:,}, where other things hide the table."
     )
-    return f"{text}\n\n{_table(header, rows)}"
+    return f"{text}\n\n{table(header, rows)}"
 
 
 def _startup(results: Results) -> str:
@@ -160,10 +142,5 @@ def _scaling(scaling: list[Speed], plot: str) -> str:
         f"of 0.8; just before, at {fullest.features:,} features, CS-SSOL takes {fullest.nanoseconds:.1f} ns, "
         f"{fullest.ratio:.1f} times the limit."
     )
-    table = _table(("learner", "features", "load of the table", "ns per non-zero", "limit, ns"), rows)
-    return f"![Time per non-zero against the number of features]({plot})\n\n{text}\n\n{table}"
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    rows_table = table(("learner", "features", "load of the table", "ns per non-zero", "limit, ns"), rows)
+    return f"![Time per non-zero against the number of features]({plot})\n\n{text}\n\n{rows_table}"

@@ -1,11 +1,11 @@
-"""What one run of the benchmark found, and what it was to find."""
+"""What one run of the kernels' benchmark found, and what it was to find."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from load_tests import dicts, rivals
 from load_tests.memory import Growth, worst
 from load_tests.speed import Speed
+from load_tests.targets import Target, at_least, at_most
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
@@ -24,7 +24,7 @@ class Startup:
 class Results:
     """Everything that was measured."""
 
-    machine: str
+    machine: list[str]
     load_averages: tuple[float, float]
     speeds: list[Speed]
     rivals: dict[str, rivals.Cost]
@@ -38,55 +38,33 @@ class Results:
         return next(speed for speed in self.speeds if speed.algorithm == algorithm)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, and whether this run kept it; None where it could not be told."""
-
-    text: str
-    wanted: str
-    measured: str
-    met: bool | None
-
-
 def targets(results: Results) -> list[Target]:
     """All targets of speed and memory."""
     cs_ssol, fsol = results.speed("cs-ssol"), results.speed("fsol")
     dict_time = results.dicts[dicts.SLUICE]
     start = results.startup
     return [
-        _at_most("CS-SSOL, stream form, beside the limit", 2.5, cs_ssol.ratio),
-        _at_most("FSOL, stream form, beside the limit", 2.0, fsol.ratio),
+        at_most("CS-SSOL, stream form, beside the limit", 2.5, cs_ssol.ratio),
+        at_most("FSOL, stream form, beside the limit", 2.0, fsol.ratio),
         *_faster_than_vw("VW's default", results.rivals[rivals.VW_DEFAULT], cs_ssol),
         *_faster_than_vw("VW --ftrl", results.rivals[rivals.VW_FTRL], cs_ssol),
-        _at_least("A dict of 100 names, faster than river's FTRL", 30.0, results.dicts[dicts.RIVER] / dict_time),
-        _at_most("A dict of 100 names, beside parsing its JSON", 3.0, dict_time / results.dicts[dicts.JSON]),
-        _at_most("Memory per feature of a second-order model", 64.0, worst(results.growths), " bytes"),
-        _at_most("Import to first score, beside importing Numba", 2.0, start.warm / start.numba),
+        at_least("A dict of 100 names, faster than river's FTRL", 30.0, results.dicts[dicts.RIVER] / dict_time),
+        at_most("A dict of 100 names, beside parsing its JSON", 3.0, dict_time / results.dicts[dicts.JSON]),
+        at_most("Memory per feature of a second-order model", 64.0, worst(results.growths), " bytes"),
+        at_most("Import to first score, beside importing Numba", 2.0, start.warm / start.numba),
         _flat(results.scaling),
     ]
 
 
 def _faster_than_vw(name: str, cost: rivals.Cost, ours: Speed) -> list[Target]:
     """Twice: VW works with two threads, Sluice with one."""
-    by_processor = _at_least(f"CS-SSOL faster than {name}, by processor time", 3.0, cost.processor / ours.nanoseconds)
+    by_processor = at_least(f"CS-SSOL faster than {name}, by processor time", 3.0, cost.processor / ours.nanoseconds)
     text = f"CS-SSOL faster than {name}, by the clock (VW has two threads)"
-    by_clock = _at_least(text, 3.0, cost.elapsed / ours.nanoseconds)
+    by_clock = at_least(text, 3.0, cost.elapsed / ours.nanoseconds)
     if cost.cores < LEAST_CORES_OF_VW:
         measured = f"{by_clock.measured}, but VW got only {cost.cores:.2f} cores: others were working"
         by_clock = replace(by_clock, measured=measured, met=None)
     return [by_processor, by_clock]
-
-
-def _at_most(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    return _compared(text, f"at most {wanted:g}{unit}", measured, unit, lambda value: value <= wanted)
-
-
-def _at_least(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    return _compared(text, f"at least {wanted:g}{unit}", measured, unit, lambda value: value >= wanted)
-
-
-def _compared(text: str, wanted: str, measured: float, unit: str, fits: Callable[[float], bool]) -> Target:
-    return Target(text, wanted, f"{measured:.3g}{unit}", fits(measured))
 
 
 def _flat(scaling: list[Speed]) -> Target:

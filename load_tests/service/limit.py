@@ -1,0 +1,33 @@
+"""The limit: a FastAPI route that reads its body and answers a constant, served as Sluice is served."""
+
+import sys
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+
+CONSTANT = (
+    b'{"prediction_id":"0123456789ab-123-45","tenant":"asked","label":-1,"score":-0.12345678901234567,'
+    b'"version":12345,"algorithm":"cs-ssol","needs_review":false,"explanation":[]}'
+)
+app = FastAPI()
+
+
+@app.post("/predict")
+async def limit(request: Request) -> Response:
+    """As little as a route can do."""
+    await request.body()
+    return Response(CONSTANT, media_type="application/json")
+
+
+if __name__ == "__main__":
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        loop="uvloop",
+        http="httptools",
+        access_log=False,
+        log_config=None,
+        lifespan="on",
+        server_header=False,
+    )
