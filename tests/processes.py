@@ -1,0 +1,39 @@
+"""What /proc tells about processes."""
+
+from pathlib import Path
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process, theirs, and so on."""
+    parents = {int(entry.name): parent_of(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    found, new = [], [pid]
+    while new:
+        new = [child for child, parent in parents.items() if parent in new]
+        found += new
+    return found
+
+
+def parent_of(process: Path) -> int:
+    fields = _stat(process)
+    return int(fields[1]) if fields else 0
+
+
+def began(pid: int) -> str:
+    """When a process began; empty if there is none that runs. With it a process id is unmistakable."""
+    fields = _stat(Path("/proc") / str(pid))
+    return fields[19] if fields and fields[0] != "Z" else ""
+
+
+def command_of(pid: int) -> str:
+    try:
+        return (Path("/proc") / str(pid) / "cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def _stat(process: Path) -> list[str]:
+    """The fields behind the name, which may hold anything: state, parent, ..."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
