@@ -1,6 +1,5 @@
 """POST /predict/batch and /feedback/batch: many items at once, as JSON or as a stream of lines."""
 
-import asyncio
 from collections.abc import Sequence
 
 from fastapi import APIRouter
@@ -50,7 +49,7 @@ async def predict_batch(request: Request) -> Response:
     items: Sequence[PredictIn | Raw] = asked.items
     for some in slices(items, [len(item if isinstance(item, Raw) else item.features) for item in items]):
         results += _predicted_all(serve, tenant, some, request_id)
-        await asyncio.sleep(0)  # also for those who write what was kept
+        await serve.pending.give_way()
     return Answer(encode(PredictBatchOut(results)))
 
 

@@ -50,5 +50,8 @@ class Keeps(Protocol):
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
         """The same for several predictions."""
 
+    async def give_way(self) -> None:
+        """Let others have their turn, and the writer of kept predictions first."""
+
     async def recall(self, tenant: str, prediction_id: str) -> Kept:
         """A kept prediction of this tenant."""

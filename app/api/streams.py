@@ -12,7 +12,6 @@ from app.api.errors import TooLarge
 from app.api.giving import asked_feedback, give_all
 from app.api.inputs import tenant_asked, tenant_name
 from app.api.lines import Line, LineStream, TooLong
-from app.api.pacing import Pace
 from app.api.predicting import predicted
 from app.api.problems import ItemRefused, refused
 from app.api.queries import query
@@ -28,16 +27,9 @@ def predict_stream(request: Request, serve: Serving) -> LineStream:
     outside, request_id = tenant_of_all(request), request.scope["request_id"]
 
     async def answers(lines: Sequence[Line]) -> AsyncIterator[bytes]:
-        ready: list[PredictOut | ItemRefused] = []
-        pace = Pace()
         for some in slices(lines, [0 if isinstance(line, TooLong) else len(line) for line in lines]):
-            ready += await _predicted_all(serve, some, outside, request_id)
-            if pace.is_over():
-                yield encode_lines(ready)
-                ready.clear()
-                await asyncio.sleep(0)
-        if ready:
-            yield encode_lines(ready)
+            yield encode_lines(await _predicted_all(serve, some, outside, request_id))
+            await serve.pending.give_way()
 
     return LineStream(answers, serve.limits.max_line_bytes)
 

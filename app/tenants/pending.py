@@ -10,6 +10,7 @@ import re
 import secrets
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +26,8 @@ MARK = 0x51BE
 WRITE_SECONDS = 0.01
 RETRY_SECONDS = 0.5
 BYTES_WAITING = 64 << 20
+BYTES_ENOUGH = 8 << 20  # from here on, whoever predicts many at once waits for the writer
+WAY_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
 JOURNEY_BYTES = 2 << 20  # more at once might not arrive in time from a worker that is busy with requests
 ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
@@ -61,6 +64,7 @@ class Pending:
         self._bytes = 0
         self._wake = asyncio.Event()
         self._writing = asyncio.Lock()
+        self._written = asyncio.Event()
 
     def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
         """The id under which feedback may come; None if the prediction cannot be kept, or is not to be."""
@@ -78,6 +82,19 @@ class Pending:
         if block.size >= BLOCK_BYTES:
             del self._open[tenant.name]
         return ids
+
+    async def give_way(self) -> None:
+        """Let others have their turn, between two parts of a large request.
+
+        Where many predictions wait to be written, a moment longer: otherwise the writer, who is one among many, would
+        fall behind, and predictions could not be kept. A store that hangs delays nobody for long.
+        """
+        if self._bytes <= BYTES_ENOUGH or self._contact.trouble is not None:
+            await asyncio.sleep(0)
+            return
+        self._written.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._written.wait(), WAY_SECONDS)
 
     def _can_keep(self, tenant: Tenant) -> bool:
         if not self._enabled or not tenant.state.config.values["keep_predictions"]:
@@ -141,6 +158,7 @@ class Pending:
             if not isinstance(answer, BaseException):
                 del self._waiting[block.name]
                 self._bytes -= block.size
+        self._written.set()
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if failed:
             raise StoreUnavailable(f"some predictions could not be kept yet: {failed[0]}")

@@ -1,5 +1,6 @@
 """Tenants and kept predictions in memory: the real state and the real kernels, without a store."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
 
@@ -138,6 +139,9 @@ class FakePending:
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
         return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]
+
+    async def give_way(self) -> None:
+        await asyncio.sleep(0)
 
     async def recall(self, tenant: str, prediction_id: str) -> Kept:
         self._tenants.reach()

@@ -123,6 +123,26 @@ async def test_while_the_store_is_away_nothing_is_promised(store: Server, tmp_pa
         assert pending.keep(tenant, b"x", tenant.predict(feedback(1).example)) is None
 
 
+async def test_whoever_predicts_many_waits_for_the_writer_but_not_for_a_store_that_hangs(
+    store: Server, tmp_path: Path
+) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        tenant = await tenants.hold("acme")
+        verdict = tenant.predict(feedback(1).example)
+        for _ in range(200):
+            assert pending.keep(tenant, bytes(1 << 20), verdict) is not None, "200 MiB are more than may wait"
+            await pending.give_way()
+        store.freeze()
+        try:
+            for _ in range(12):
+                pending.keep(tenant, bytes(1 << 20), verdict)
+            async with asyncio.timeout(1.0):
+                await pending.give_way()
+        finally:
+            store.thaw()
+        await pending.write()
+
+
 async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
         await kept(tenants, pending, b"secret")
