@@ -21,9 +21,11 @@ Shares of a worker's time under load, by py-spy, while this was built; the figur
   leaves a tenant alone while an append is under way (3%). Then: sending the answer 17%, sending to the store 17%, the
   event loop 16%, applying 10%, making the event 9%.
 - **/predict/batch**: reading names and numbers 25%, decoding the JSON around them 17%, sending 10%, sorting and scaling
-  9%, scoring 6%. Reading and scoring many items in one kernel call brought an item from 22 us to 15. What is left for
-  8 times /predict, which itself costs little more than the limit, is that the JSON is walked through twice (4.5 us of
-  an item): a kernel that reads whole items from the body would do it once.
+  9%, scoring 6%. Reading and scoring many items in one kernel call brought an item from 21 us to 13, where nothing is
+  kept. For 8 times /predict, which costs hardly more than the limit, an item may take 10 to 12: the JSON is still
+  walked through twice (4 us of an item); a kernel that reads whole items from the body would do it once.
+- **Batches whose inputs are kept** are held up by the disk: 40,000 inputs a second are 65 MB a second for the store to
+  write and to sync, and a batch waits when 8 MiB are under way, rather than answer without a `prediction_id`.
 - **Kept predictions** were fields of a hash at first: 6.7 us each on the worker. One string for many is a third of it.
 - **Pauses**: Python's collector looked through everything that the imports had made, 60 to 90 ms, when some hundred
   tenants had been loaded; it is told not to, after the start. A snapshot's copy needs memory that was touched before:

@@ -48,6 +48,11 @@ def _routes(found: dict[str, Series]) -> list[Target]:
         at_most("/predict, p99 beside the limit's", 2.0, predict.p99_beside(limit)),
         at_least("/feedback, durable, beside the limit", 0.4, found[routes.FEEDBACK].rate_beside(limit)),
         at_least("/predict/batch, items per second beside /predict", 8.0, batch.rate_beside(predict)),
+        at_least(
+            "The same where nothing is kept, beside /predict where nothing is kept",
+            8.0,
+            found[routes.BATCH_NOT_KEPT].rate_beside(found[routes.NOT_KEPT]),
+        ),
         at_least("NDJSON, items per second beside /predict", 8.0, stream.rate_beside(predict)),
         at_least(f"NDJSON beside /predict/batch (less {NOISE:.0%} for noise)", 1.0 - NOISE, stream.rate_beside(batch)),
     ]

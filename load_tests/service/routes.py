@@ -18,6 +18,8 @@ BATCH_CONNECTIONS = 8
 EXAMPLES = 2000
 SETTLE_SECONDS = 1.5  # after feedback: a snapshot may be due, which belongs to that and not to what comes next
 
+NO_KEEPING = b',"keep":false'
+
 LIMIT = "the limit"
 PREDICT = "/predict"
 NOT_KEPT = "/predict, keep=false"
@@ -25,6 +27,7 @@ FROZEN = "/predict while the store hangs"
 LONG_LIMIT = "the limit, values of 17 digits"
 LONG_PREDICT = "/predict, values of 17 digits"
 PREDICT_BATCH = "/predict/batch of 100"
+BATCH_NOT_KEPT = "/predict/batch of 100, keep=false"
 PREDICT_STREAM = "/predict/batch as NDJSON"
 FEEDBACK = "/feedback, durable"
 FEEDBACK_BATCH = "/feedback/batch of 100, durable"
@@ -68,10 +71,11 @@ def _loads(limit: Server, service: Service, seconds: float) -> dict[str, Load]:
     return {
         LIMIT: _closed(limit, asked, seconds),
         PREDICT: _closed(service, asked, seconds),
-        NOT_KEPT: _closed(service, traffic.predicts(short, "asked", b',"keep":false'), seconds),
+        NOT_KEPT: _closed(service, traffic.predicts(short, "asked", NO_KEEPING), seconds),
         LONG_LIMIT: _closed(limit, traffic.predicts(long, "asked"), seconds),
         LONG_PREDICT: _closed(service, traffic.predicts(long, "asked"), seconds),
         PREDICT_BATCH: _batches(service, traffic.predict_batches(short, "asked", BATCH), seconds),
+        BATCH_NOT_KEPT: _batches(service, traffic.predict_batches(short, "asked", BATCH, NO_KEEPING), seconds),
         PREDICT_STREAM: _stream(service, short, seconds),
         FEEDBACK: _closed(service, traffic.feedbacks(short, "taught"), seconds),
         FEEDBACK_BATCH: _batches(service, traffic.feedback_batches(short, "taught", BATCH), seconds),

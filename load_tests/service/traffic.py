@@ -58,9 +58,10 @@ def _feedback(features: bytes, label: int, tenant: bytes, number: int) -> Reques
     return Request(_head(b"/feedback", JSON, len(body) + UNIQUE_BYTES + len(tail)) + body, tail)
 
 
-def predict_batches(some: Sequence[bytes], tenant: str, size: int) -> list[Request]:
-    """POST /predict/batch, so many items in each."""
-    return _batches(b"/predict/batch", [b'{"features":%b}' % features for features in some], tenant, size)
+def predict_batches(some: Sequence[bytes], tenant: str, size: int, more: bytes = b"") -> list[Request]:
+    """POST /predict/batch, so many items in each; `more` are further fields of an item."""
+    items = [b'{"features":%b%b}' % (features, more) for features in some]
+    return _batches(b"/predict/batch", items, tenant, size)
 
 
 def feedback_batches(some: Sequence[bytes], tenant: str, size: int) -> list[Request]:

@@ -12,7 +12,7 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, client_of, stored_log
 from tests.services import Service, wait_until
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("damage")]  # one process: they share services
 numbers = count()
 
 GARBAGE = b"\x00 this is no snapshot \xff"
@@ -61,11 +61,11 @@ REPAIRABLE = {"newest-header": newest_header, "foreign-header": foreign_header}
 IN_MEMORY = {f"held-{name}": BEYOND_REPAIR[name] for name in ("kind-of-log", "kind-of-meta", "version")}
 
 
-@pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+@pytest.fixture(scope="module", params=[SERVER])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A service that was killed, and started again on a store in which many tenants are damaged, each in its way."""
     little = {"snapshots_kept": 2, "log_retention_events": 0}
-    with deployment(SERVER, tmp_path_factory.mktemp("damage"), **little) as made:
+    with deployment(request.param, tmp_path_factory.mktemp("damage"), **little) as made:
         (service,) = made.services
         feed([service], "healthy", 20)
         service.post("/tenants/healthy/snapshot", None).raise_for_status()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.deployments import EMBEDDED, REDIS, SERVER, deployment
+from tests.reliability.deployments import EMBEDDED, REDIS, deployment, on_a_server
 from tests.reliability.feeding import Feeder, feed
 from tests.reliability.oracle import check
 from tests.services import Service, wait_until
@@ -40,8 +40,9 @@ def test_a_killed_service_loses_nothing(kind: str, tmp_path: Path) -> None:
         check(deployed.services, "acme", feeder)
 
 
-def test_a_killed_store_with_append_only_file_loses_nothing(tmp_path: Path) -> None:
-    with deployment(SERVER, tmp_path, number=2) as deployed:
+@on_a_server
+def test_a_killed_store_with_append_only_file_loses_nothing(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path, number=2) as deployed:
         with Feeder(deployed.services, "acme") as feeder:
             feeder.wait_for(SOME)
             deployed.server.kill()

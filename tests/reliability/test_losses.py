@@ -15,17 +15,17 @@ from tests.reliability.oracle import check, check_once, client_of, version_of, w
 from tests.servers import DURABLE, Server
 from tests.services import Service, wait_until
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("losses")]  # one process: they share services
 numbers = count()
 
 SOME = 60
 BINARY = {"content-type": "application/octet-stream"}
 
 
-@pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+@pytest.fixture(scope="module", params=[SERVER])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Shared by the tests: a loss is a loss for all tenants, and each test looks at its own."""
-    with deployment(SERVER, tmp_path_factory.mktemp("losses"), number=2) as made:
+    with deployment(request.param, tmp_path_factory.mktemp("losses"), number=2) as made:
         yield made
 
 

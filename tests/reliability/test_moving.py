@@ -9,7 +9,7 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
 from tests.services import Service
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("moving")]  # one process: they share services
 
 BINARY = {"content-type": "application/octet-stream"}
 
@@ -20,9 +20,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployment(SERVER, tmp_path_factory.mktemp("there")) as made:
+@pytest.fixture(scope="module", params=[SERVER])
+def there(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployment(request.param, tmp_path_factory.mktemp("there")) as made:
         yield made
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.deployments import SERVER, Deployment, deployment
+from tests.reliability.deployments import SERVER, Deployment, deployment, on_a_server
 from tests.reliability.feeding import Feeder, feed, feedback
 from tests.reliability.oracle import check
 from tests.services import Service, wait_until
@@ -76,9 +76,10 @@ def input_of(k: int) -> dict[str, object]:
     return {"features": feedback(k)["features"]}
 
 
-def test_predictions_are_answered_at_once_while_the_store_hangs(tmp_path: Path) -> None:
+@on_a_server
+def test_predictions_are_answered_at_once_while_the_store_hangs(kind: str, tmp_path: Path) -> None:
     """A prediction does not wait for the store, not even for the moment until somebody notices."""
-    with deployment(SERVER, tmp_path) as deployed:
+    with deployment(kind, tmp_path) as deployed:
         (service,) = deployed.services
         feed(deployed.services, "acme", 5)
         with frozen(deployed):
@@ -89,8 +90,9 @@ def test_predictions_are_answered_at_once_while_the_store_hangs(tmp_path: Path) 
             assert service.tenant("acme")["version"] >= 5
 
 
-def test_a_service_starts_without_its_store_says_so_and_is_ready_once_it_is_there(tmp_path: Path) -> None:
-    with deployment(SERVER, tmp_path) as deployed:
+@on_a_server
+def test_a_service_starts_without_its_store_says_so_and_is_ready_once_it_is_there(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path) as deployed:
         feeder = feed(deployed.services, "acme", 20)
         deployed.server.kill()
         late = deployed.new_service().launch().wait_until_listening()
@@ -102,8 +104,9 @@ def test_a_service_starts_without_its_store_says_so_and_is_ready_once_it_is_ther
         check(deployed.services, "acme", feeder)
 
 
-def test_a_full_store_refuses_feedback_and_goes_on_once_there_is_room(tmp_path: Path) -> None:
-    with deployment(SERVER, tmp_path) as deployed:
+@on_a_server
+def test_a_full_store_refuses_feedback_and_goes_on_once_there_is_room(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path) as deployed:
         (service,) = deployed.services
         before = feed(deployed.services, "acme", 20)
         deployed.server.ask("CONFIG", "SET", "maxmemory", "1")

@@ -10,15 +10,15 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
 from tests.services import Service, wait_until
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("pending")]  # one process: they share services
 numbers = count()
 FEATURES = {"features": feedback(4)["features"]}
 
 
-@pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+@pytest.fixture(scope="module", params=[SERVER])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """One service keeps few predictions for a second, the other one keeps none."""
-    with deployment(SERVER, tmp_path_factory.mktemp("pending")) as made:
+    with deployment(request.param, tmp_path_factory.mktemp("pending")) as made:
         made.new_service(pending_ttl_seconds=1, pending_max_per_tenant=300).launch()
         made.new_service(pending_ttl_seconds=0).launch()
         for service in made.services:

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.deployments import SERVER, deployment
+from tests.reliability.deployments import deployment, on_a_server
 from tests.reliability.feeding import feed
 from tests.reliability.oracle import check
 
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_four_replicas_that_are_all_fed_agree(tmp_path: Path) -> None:
-    with deployment(SERVER, tmp_path, number=4) as deployed:
+@on_a_server
+def test_four_replicas_that_are_all_fed_agree(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path, number=4) as deployed:
         check(deployed.services, "acme", feed(deployed.services, "acme", 400, clients=8))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.deployments import SERVER, deployment
+from tests.reliability.deployments import SERVER, deployment, on_a_server
 from tests.reliability.feeding import Feeder, feed, feedback
 from tests.reliability.oracle import check, version_of
 from tests.services import wait_until
@@ -54,8 +54,9 @@ def test_a_request_under_way_is_answered(tmp_path: Path) -> None:
         assert log.feedback_ids == Counter(item["feedback_id"] for item in items)
 
 
-def test_without_its_store_it_ends_well_and_soon_too(tmp_path: Path) -> None:
-    with deployment(SERVER, tmp_path) as deployed:
+@on_a_server
+def test_without_its_store_it_ends_well_and_soon_too(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path) as deployed:
         (service,) = deployed.services
         fed = feed(deployed.services, "acme", 30)
         deployed.server.freeze()
