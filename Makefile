@@ -46,12 +46,12 @@ check: $(INSTALLED) ## lint, format, types and layers
 	$(BIN)/lint-imports
 
 test: setup ## every test that needs no system package
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup
+	$(BIN)/pytest -n $(TEST_PROCESSES)
 
 e2e: setup ## tests that need system packages, which are installed: Debian's redis-server
 	@command -v redis-server >/dev/null || \
 		{ echo "Installing redis-server, for the tests against it."; apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; }
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup -k "redis and not valkey" tests/storage tests/tenants tests/reliability
+	$(BIN)/pytest -n $(TEST_PROCESSES) -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 
 bench: bench-kernels bench-service ## every benchmark
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
+from app.learning.errors import SluiceError
 from app.learning.state import Outcome
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.log import Appended, Draft, Entry, Failed, Group, Log, Refused, Used
@@ -88,7 +89,10 @@ class Appender:
         """The usual case: nobody else has appended meanwhile, and nobody holds the tenant steady."""
         if tenant.lock.locked() or answer.before != tenant.position:
             return False
-        _tell(tenant, errands, answer, self._learn(tenant, answer))
+        try:
+            _tell(tenant, errands, answer, self._learn(tenant, answer))
+        except Exception as error:  # noqa: BLE001 - told to those who wait; the other tenants' feedback goes on
+            _fail(errands, error)
         self._landed(tenant)
         return True
 
@@ -131,8 +135,8 @@ class Appender:
             await self._catching_up.to(tenant, version)
         except LogReplaced:
             await self._mend(tenant)
-        except StoreUnavailable:
-            return  # the follower will hear of it again
+        except SluiceError:
+            return  # the follower looks again, and says what is the matter
 
     async def _after_refusal(self, tenant: Tenant, errands: list[Errand]) -> None:
         """Nothing was appended, so it is safe to try again once the tenant is in order."""

@@ -12,7 +12,7 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, client_of, stored_log
 from tests.services import Service, wait_until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("damage")]  # one process: they share services
+pytestmark = pytest.mark.timeout(60)
 numbers = count()
 
 GARBAGE = b"\x00 this is no snapshot \xff"

@@ -48,9 +48,6 @@ def test_what_the_replica_had_not_heard_of_is_appended_again(tmp_path: Path) -> 
         assert list(tmp_path.glob("*/data/rescued/*")) == []
 
 
-on_the_cluster = pytest.mark.xdist_group("cluster")  # one process: they share services
-
-
 @pytest.fixture(scope="module")
 def clustered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     with deployment("cluster", tmp_path_factory.mktemp("cluster"), number=2) as made:
@@ -59,7 +56,6 @@ def clustered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
         yield made
 
 
-@on_the_cluster
 def test_a_node_of_a_cluster_that_dies_and_comes_back_loses_nothing(clustered: Deployment) -> None:
     assert isinstance(clustered.store, ClusterOfThree)
     with Feeder(clustered.services, TENANTS[0], prefix="through") as feeder:
@@ -77,7 +73,6 @@ def test_a_node_of_a_cluster_that_dies_and_comes_back_loses_nothing(clustered: D
         check(clustered.services, tenant, feed(clustered.services, tenant, 5, prefix="since"))
 
 
-@on_the_cluster
 def test_an_emptied_cluster_gets_back_what_the_services_know(clustered: Deployment) -> None:
     stood = {tenant: check(clustered.services, tenant).version for tenant in TENANTS}
     with client_of(clustered.url) as client:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.reliability.deployments import Deployment, deployment, needs_redis
+from tests.reliability.deployments import EMBEDDED, REDIS, Deployment, deployment
 from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, stored_log
 from tests.services import Service, new_client, wait_until
@@ -16,13 +16,7 @@ pytestmark = pytest.mark.timeout(60)
 numbers = count()
 
 
-KINDS = [  # each in one process: its tests share services
-    pytest.param(kind, marks=[*marks, pytest.mark.xdist_group(f"flow-{kind}")])
-    for kind, marks in {"embedded": (), "redis": (needs_redis,), "cluster": (), "sentinel": ()}.items()
-]
-
-
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[EMBEDDED, REDIS, "cluster", "sentinel"])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     with deployment(request.param, tmp_path_factory.mktemp(request.param), number=2) as made:
         yield made

@@ -15,7 +15,7 @@ from tests.reliability.oracle import check, check_once, client_of, version_of, w
 from tests.servers import DURABLE, Server
 from tests.services import Service, wait_until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("losses")]  # one process: they share services
+pytestmark = pytest.mark.timeout(60)
 numbers = count()
 
 SOME = 60

@@ -11,7 +11,7 @@ from tests.reliability.feeding import feed
 from tests.reliability.oracle import check
 from tests.services import Service, new_client
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("memory")]  # one process: they share services
+pytestmark = pytest.mark.timeout(60)
 
 BUDGET = 16 << 20  # the least that can be set
 FEATURES = 6000  # of each tenant

@@ -9,7 +9,7 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
 from tests.services import Service
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("moving")]  # one process: they share services
+pytestmark = pytest.mark.timeout(60)
 
 BINARY = {"content-type": "application/octet-stream"}
 

@@ -10,7 +10,7 @@ from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
 from tests.services import Service, wait_until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("pending")]  # one process: they share services
+pytestmark = pytest.mark.timeout(60)
 numbers = count()
 FEATURES = {"features": feedback(4)["features"]}
 

@@ -161,6 +161,15 @@ async def test_an_event_of_a_later_version_stops_its_tenant_only(store: Server, 
         assert (await digest(tenants, "other"))[0] == 1
 
 
+async def test_an_event_that_cannot_be_applied_stops_nobody_else(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.hold("acme")
+        with pytest.raises(TenantDamaged):
+            await tenants._appender.append(tenant, [Draft(b"\x92\xa6future\x01")])  # noqa: SLF001 - no client can
+        (given,) = await give(tenants, "other", feedback(1))
+        assert given.outcome.version == 1
+
+
 async def append_foreign(url: str, name: str, position: Position) -> None:
     connection = connect(url)
     await Log(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
