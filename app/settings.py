@@ -68,7 +68,7 @@ class Settings(BaseModel):
     max_line_bytes: Size = Field(MIB, ge=KIB, le=GIB)
     max_features_per_example: int = Field(100_000, ge=1, le=10_000_000)
     pending_ttl_seconds: int = Field(86_400, ge=0, le=31_536_000)
-    pending_max_per_tenant: int = Field(100_000, ge=1, le=100_000_000)
+    pending_max_per_tenant: int = Field(10_000, ge=1, le=100_000_000)
     feedback_id_ttl_seconds: int = Field(604_800, ge=60, le=31_536_000)
     snapshot_every_events: int = Field(10_000, ge=1, le=1_000_000_000)
     snapshot_every_seconds: int = Field(300, ge=1, le=31_536_000)
