@@ -84,6 +84,12 @@ class Appended(msgspec.Struct, frozen=True):
     before: Position
     results: list[Entry | Used]
 
+    @property
+    def after(self) -> Position:
+        """Where the log stood then."""
+        new = [each for each in self.results if isinstance(each, Entry)]
+        return Position(self.before.born, new[-1].version, new[-1].chain) if new else self.before
+
 
 Failed = StoreUnavailable | StoreUnusable
 

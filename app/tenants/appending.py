@@ -106,8 +106,7 @@ class Appender:
                 await self._after_refusal(tenant, errands)
                 return
             async with tenant.lock:
-                await self._catching_up.locked_to(tenant, answer.before.version)
-                outcomes = self._learn(tenant, answer)
+                outcomes = await self._learn_in_order(tenant, answer)
             _tell(tenant, errands, answer, outcomes)
         except LogReplaced as error:
             await self._mend(tenant)
@@ -149,16 +148,28 @@ class Appender:
                 self._waiting.append(errand)
         self._wake.set()
 
+    async def _learn_in_order(self, tenant: Tenant, answer: Appended) -> dict[int, Outcome]:
+        """Learn what others appended before, then ours.
+
+        By its version alone ours may seem to be applied already. If the store was emptied meanwhile, and another
+        worker has written on, that was another event.
+        """
+        await self._catching_up.locked_to(tenant, answer.before.version)
+        outcomes = self._learn(tenant, answer)
+        if self._catching_up.has_passed(tenant, answer.after) or await self._is_learnt(tenant, answer):
+            return outcomes
+        raise LogReplaced(tenant.name)
+
     async def _is_learnt(self, tenant: Tenant, answer: Appended) -> bool:
         """Whether the log still has what was appended, and the tenant has followed it: the chain covers all before."""
-        new = [each for each in answer.results if isinstance(each, Entry)]
-        if not new or tenant.born != answer.before.born or tenant.state.version < new[-1].version:
+        after = answer.after
+        if tenant.born != after.born or not 0 < after.version <= tenant.state.version:
             return False
         try:
-            found = await self._log.read(tenant.name, new[-1].version - 1, 1)
+            found = await self._log.read(tenant.name, after.version - 1, 1)
         except StoreUnavailable:
             return False
-        return bool(found) and found[0].chain == new[-1].chain
+        return bool(found) and found[0].chain == after.chain
 
     def _learn(self, tenant: Tenant, answer: Appended) -> dict[int, Outcome]:
         """Apply what the follower has not applied already; what each version did."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.learning.state import Outcome
-from app.storage.log import Entry, Log
+from app.storage.log import Entry, Log, Position
 from app.tenants.errors import LogReplaced
 from app.tenants.recent import Recent
 from app.tenants.recovering import ENTRIES_AT_ONCE, Recovery
@@ -56,6 +56,10 @@ class CatchingUp:
             self.recent.remember(tenant.born, entry)
         self.measure(tenant)
         return outcomes
+
+    def has_passed(self, tenant: Tenant, position: Position) -> bool:
+        """Whether the tenant's history is known to lead through a position; its version alone does not say so."""
+        return position == tenant.position or self.recent.has(position)
 
     async def _reload(self, tenant: Tenant) -> None:
         fresh = await self.recovery.load(tenant.name)

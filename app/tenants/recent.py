@@ -15,16 +15,26 @@ class Recent:
         self._bytes_kept = bytes_kept
         self._bytes = 0
         self._entries: OrderedDict[tuple[str, int], Entry] = OrderedDict()
+        self._versions: dict[str, set[int]] = {}  # so that forgetting one life does not look through all
 
     def remember(self, born: str, entry: Entry) -> None:
         """Keep an entry of the log of this life of a tenant."""
-        if replaced := self._entries.pop((born, entry.version), None):
-            self._bytes -= _size(replaced)
+        self._drop(born, entry.version)
         self._entries[born, entry.version] = entry
+        self._versions.setdefault(born, set()).add(entry.version)
         self._bytes += _size(entry)
         while self._bytes > self._bytes_kept:
-            _, gone = self._entries.popitem(last=False)
-            self._bytes -= _size(gone)
+            self._drop(*next(iter(self._entries)))
+
+    def has(self, position: Position) -> bool:
+        """Whether the entry that led to a position is known, and led just there."""
+        entry = self._entries.get((position.born, position.version))
+        return entry is not None and entry.chain == position.chain
+
+    def forget(self, born: str) -> None:
+        """Of this life of a tenant, which goes on from another history than the one that was applied here."""
+        for version in list(self._versions.get(born, ())):
+            self._drop(born, version)
 
     def leading_to(self, position: Position) -> list[Entry]:
         """The last entries up to a position, in order, as far back as they are known without a gap or a fork."""
@@ -35,6 +45,16 @@ class Recent:
                 break
             found.append(entry)
         return found[::-1]
+
+    def _drop(self, born: str, version: int) -> None:
+        entry = self._entries.pop((born, version), None)
+        if entry is None:
+            return
+        self._bytes -= _size(entry)
+        versions = self._versions[born]
+        versions.remove(version)
+        if not versions:
+            del self._versions[born]
 
 
 def _precedes(entry: Entry, following: Entry | None, position: Position) -> bool:

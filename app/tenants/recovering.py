@@ -2,20 +2,23 @@
 
 import asyncio
 import logging
+from collections import deque
 from dataclasses import dataclass
 
 from app.learning.errors import BadSnapshot
 from app.learning.snapshot import Header, decode, read_header
 from app.learning.state import Outcome, TenantState
 from app.storage.errors import StoreDamaged
-from app.storage.log import Log, Position
+from app.storage.log import Entry, Log, Position
 from app.storage.snapshots import Snapshots
 from app.tenants.errors import LogReplaced, TenantDamaged
+from app.tenants.recent import Recent
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
 
 ENTRIES_AT_ONCE = 256  # a millisecond or two of applying, between which others have their turn
+REMEMBERED = 2048  # entries, in case that the store turns out to have lost them
 ATTEMPTS = 3
 
 
@@ -25,6 +28,7 @@ class Recovery:
 
     log: Log
     snapshots: Snapshots
+    recent: Recent
 
     async def load(self, name: str) -> Tenant | None:
         """The tenant as its log says; None if there is no such tenant."""
@@ -42,7 +46,7 @@ class Recovery:
         """What an event did, by doing it once more on a copy; None if the log does not reach back so far."""
         try:
             tenant = await self._start(name, Position(born, version, ""), below=version)
-            await self._follow(tenant, up_to=version - 1)
+            await self._follow(tenant, version - 1, deque(maxlen=0))
             (entry,) = await self.log.read(name, version - 1, 1)
             return tenant.apply(entry)
         except (LogReplaced, TenantDamaged, ValueError):
@@ -50,9 +54,13 @@ class Recovery:
 
     async def _load(self, name: str, position: Position) -> Tenant:
         tenant = await self._start(name, position, below=position.version + 1)
-        await self._follow(tenant, up_to=None)
+        last: deque[Entry] = deque(maxlen=REMEMBERED)
+        await self._follow(tenant, None, last)
         if tenant.state.version < position.version:
             raise LogReplaced(name)
+        self.recent.forget(tenant.born)  # it may have been another history
+        for entry in last:
+            self.recent.remember(tenant.born, entry)
         return tenant
 
     async def _start(self, name: str, position: Position, below: int) -> Tenant:
@@ -77,13 +85,14 @@ class Recovery:
         state = await asyncio.to_thread(_decoded, header, read, held)
         return Tenant(name, state, Position(born, version, read.extra["chain"]), snapshot_version=version)
 
-    async def _follow(self, tenant: Tenant, up_to: int | None) -> None:
+    async def _follow(self, tenant: Tenant, up_to: int | None, seen: deque[Entry]) -> None:
         while up_to is None or tenant.state.version < up_to:
             count = ENTRIES_AT_ONCE if up_to is None else min(ENTRIES_AT_ONCE, up_to - tenant.state.version)
             entries = await self.log.read(tenant.name, tenant.state.version, count)
             if not entries:
                 return
             tenant.apply_all(entries)
+            seen.extend(entries)
 
 
 def _decoded(header: bytes, read: Header, held: dict[str, bytes]) -> TenantState:

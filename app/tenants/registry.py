@@ -78,9 +78,9 @@ class Tenants:
         self._rules = rules
         self._log = Log(connection, rules.feedback_id_ttl_seconds)
         self._snapshots = Snapshots(connection)
-        recovery = Recovery(self._log, self._snapshots)
-        self._holding = Holding(recovery, rules.memory_budget_bytes)
         recent = Recent()
+        recovery = Recovery(self._log, self._snapshots, recent)
+        self._holding = Holding(recovery, rules.memory_budget_bytes)
         self._catching_up = CatchingUp(self._log, recovery, recent, self._holding.measure)
         self._mending = Mending(self._log, self._snapshots, recovery, recent, rules.rescued, self._holding.drop)
         self._appender = Appender(self._log, self._catching_up, self._mending.mend)

@@ -7,9 +7,9 @@ import pytest
 
 from app.learning.snapshot import load
 from app.storage.keys import keys_of
-from app.tenants.errors import TenantUnknown
+from app.tenants.errors import LogReplaced, TenantUnknown
 from tests.servers import Server
-from tests.tenants.workers import digest, feedback, give, replayed, worker
+from tests.tenants.workers import digest, feedback, give, replayed, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -32,6 +32,16 @@ async def test_an_emptied_store_gets_its_tenants_back(store: Server, tmp_path: P
         assert "was put back" in a.ready().parts["log"].detail + b.ready().parts["log"].detail
     async with worker(store.url, tmp_path) as fresh:
         assert (await digest(fresh, "acme"))[0] == 41
+
+
+async def test_what_a_worker_has_only_read_is_put_back_with_all_its_events(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as earlier:
+        await give(earlier, "acme", *(feedback(number) for number in range(20)))
+    async with worker(store.url, tmp_path) as late:
+        before = await digest(late, "acme")
+        store.flush_all()
+        await late.follower.look_once()
+        assert await replayed(store.url, "acme") == before
 
 
 async def test_feedback_that_meets_an_emptied_store_is_learnt_all_the_same(store: Server, tmp_path: Path) -> None:
@@ -94,6 +104,30 @@ async def test_known_events_are_appended_again_behind_what_others_have_appended_
         assert is_empty(tmp_path)
 
 
+async def test_feedback_that_was_in_the_log_when_the_store_was_emptied_is_not_taken_for_learnt(
+    store: Server, tmp_path: Path
+) -> None:
+    """Another worker may put back what it knew before, and write on: then the same version is another event."""
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", *(feedback(number) for number in range(10)))
+        assert (await digest(b, "acme"))[0] == 10
+        ours, theirs = await a.hold("acme"), await b.hold("acme")
+        async with ours.steady():
+            following = asyncio.create_task(a.follower.catch_up(ours, 11))
+            async with theirs.steady():
+                giving = asyncio.create_task(give(a, "acme", feedback(11, "lost")))
+                await until(lambda: store.ask("HGET", keys_of("acme").meta, "version") == b"11")
+                store.flush_all()
+            await give(b, "acme", feedback(12, "theirs"), feedback(13))
+        await following
+        with pytest.raises(LogReplaced):
+            await giving
+        (again,) = await give(a, "acme", feedback(11, "lost"))
+        assert not again.duplicate
+        assert await digest(a, "acme") == await digest(b, "acme")
+        assert (await digest(a, "acme"))[0] == 13
+
+
 async def test_a_retry_after_the_store_was_emptied_is_still_a_retry(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await b.hold("acme")
@@ -110,9 +144,11 @@ async def test_a_retry_after_the_store_was_emptied_is_still_a_retry(store: Serve
 async def test_another_history_counts_and_ours_is_kept_in_a_file(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as earlier:
         await give(earlier, "acme", *(feedback(number) for number in range(20)))
-    async with worker(store.url, tmp_path) as ours:  # which does not know what the last events were
+        await earlier.snapshot("acme")
+    async with worker(store.url, tmp_path) as ours:  # which does not know what the events before the snapshot were
         before = await digest(ours, "acme")
         lose(store, "acme", 15)
+        store.ask("DEL", keys_of("acme").headers)
         async with worker(store.url, tmp_path) as theirs:
             await give(theirs, "acme", *(feedback(number) for number in range(100, 130)))
             await ours.follower.look_once()
