@@ -98,9 +98,8 @@ class Tenants:
 
     async def stop(self, seconds: float) -> None:
         """Take the last snapshots within some seconds, and end the work."""
-        if self.follower.trouble is None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._snapshotter.take_all(seconds), seconds)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._snapshotter.take_all(seconds), seconds)
         await end(self._tasks)
 
     async def hold(self, name: str, *, create: bool = True) -> Tenant:

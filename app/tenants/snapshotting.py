@@ -95,7 +95,8 @@ class Snapshotter:
             if time.monotonic() > end:
                 logger.info("no time was left for some snapshots; their logs have everything")
                 return
-            await self._attempt(tenant, last=True)
+            if not await self._attempt(tenant, last=True):
+                return  # the store is away: the others would wait for nothing
 
     def _taken(self, tenant: Tenant, picture: Picture, written: Written) -> SnapshotTaken:
         tenant.snapshot_version = picture.position.version
@@ -107,8 +108,11 @@ class Snapshotter:
         waited = time.monotonic() - tenant.snapshot_at
         return new >= self._policy.every_events or (new > 0 and waited >= self._policy.every_seconds)
 
-    async def _attempt(self, tenant: Tenant, *, last: bool = False) -> None:
-        """Take one unless another worker has done so meanwhile; a failure is not the end: the log has everything."""
+    async def _attempt(self, tenant: Tenant, *, last: bool = False) -> bool:
+        """Take one unless another worker has done so meanwhile; a failure is not the end: the log has everything.
+
+        False if the store did not answer.
+        """
         try:
             newest = max(await self._snapshots.versions(tenant.name), default=0)
             if newest > tenant.snapshot_version:
@@ -118,9 +122,11 @@ class Snapshotter:
         except (SnapshotBusy, StoreUnavailable) as error:
             tenant.snapshot_at = max(tenant.snapshot_at, time.monotonic() - self._policy.every_seconds + LOOK_SECONDS)
             logger.info("no snapshot of tenant %s: %s", tenant.name, error)
+            return not isinstance(error, StoreUnavailable)
         except Exception:
             tenant.snapshot_at = time.monotonic()
             logger.exception("no snapshot of tenant %s", tenant.name)
+        return True
 
 
 @asynccontextmanager

@@ -6,11 +6,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.reliability.deployments import SERVER, deployment, on_a_server
 from tests.reliability.feeding import Feeder, feed, feedback
-from tests.reliability.oracle import check, version_of
+from tests.reliability.oracle import check, stored_log, version_of
 from tests.services import wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -66,6 +67,20 @@ def test_without_its_store_it_ends_well_and_soon_too(kind: str, tmp_path: Path) 
         deployed.server.thaw()
         service.start()
         check(deployed.services, "acme", fed)
+
+
+@on_a_server
+def test_a_store_that_was_away_a_moment_ago_still_gets_its_snapshots(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path) as deployed:
+        (service,) = deployed.services
+        feed(deployed.services, "acme", 10)
+        deployed.server.kill()
+        wait_until(lambda: service.status("/readyz") != httpx.codes.OK, "it does not notice")
+        deployed.server.start()
+        wait_until(lambda: service.feedback("acme", **feedback(1)).is_success, "feedback is not taken again")
+        assert service.terminate().code == 0
+        log = stored_log(deployed.url, "acme")
+        assert max(log.snapshots) == log.version
 
 
 def test_ctrl_c_is_as_good_as_sigterm(tmp_path: Path) -> None:
