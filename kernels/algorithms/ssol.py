@@ -22,7 +22,7 @@ THETA, INVERSE, WEIGHT = 0, 1, 2  # rows of `work`
 OPTIONS = frozenset(
     {"eta", "r", "lambda", "lambda_schedule", "target_sparsity", "denominator", "threshold_on", "forgetting"}
 )
-DEFAULTS = {"eta": 1.4, "lambda_schedule": "sqrt_t"}
+DEFAULTS = {"eta": 2.0, "lambda_schedule": "sqrt_t"}
 
 
 @kernel

@@ -21,7 +21,7 @@ WIDTH = 2
 WORK = 2
 INDEX, WEIGHT = 0, 1  # rows of `work`
 OPTIONS = frozenset({"eta", "r", "lambda", "lambda_schedule", "target_sparsity", "threshold_on"})
-DEFAULTS = {"eta": 1.4, "lambda_schedule": "sqrt_t", "max_features": 2048}
+DEFAULTS = {"eta": 2.0, "lambda_schedule": "sqrt_t", "max_features": 2048}
 
 
 @kernel

@@ -92,7 +92,7 @@ class Reference:
         if self.config["costs"] == "given":
             return self._number("cost_positive" if label == 1 else "cost_negative")
         mu = self._number("mu_positive")
-        rho = mu / (1.0 - mu) * (self.negatives + 1) / (self.positives + 1)
+        rho = mu / (1.0 - mu) * _moderated(self.negatives + 1, self.positives + 1)
         return math.sqrt(rho) if label == 1 else 1.0 / math.sqrt(rho)
 
     def _lambda_t(self) -> float:
@@ -162,3 +162,10 @@ def quotient(a: Floats, b: Floats) -> Floats:
 def is_target_moment(t: int) -> bool:
     """Tell whether t is a power of two up to 1,024 or a multiple of 1,024."""
     return t % TARGET_INTERVAL == 0 or t in {2**k for k in range(11)}
+
+
+def _moderated(negatives: int, positives: int) -> float:
+    """The ratio of the classes, taken for less while it is small."""
+    beyond = max(negatives, positives) / min(negatives, positives) - 1.0
+    rho = 1.0 + beyond**2 / (beyond + 10.0)
+    return rho if negatives > positives else 1.0 / rho
