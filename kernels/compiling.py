@@ -38,6 +38,11 @@ def part(function: Function) -> Function:
     return cast("Function", njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
+def whole(function: Function) -> Function:
+    """Like `part`, for functions that are long or called from many places: LLVM decides what to do with them."""
+    return cast("Function", njit(nogil=True, error_model="numpy", _nrt=False)(function))
+
+
 def inner(function: Function) -> Function:
     """Like `part`, for functions that allocate nothing: they count no references to their arrays.
 

@@ -1,48 +1,85 @@
-"""The features of a URL: readable names, each there or not."""
+"""The features of a URL. What they are is decided in kernels/urls; docs/features.md has the list."""
 
-import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import overload
 
-LONGEST_URL = 2048  # characters; what comes after them is not looked at
-SCHEME = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//")
-WORD = re.compile(r"[^\W_]+")
-NGRAM = 3
+import numpy as np
 
+from app.features.found import Found
+from app.features.known import known_words
+from app.learning.example import Example, NamesInText, example_of
+from kernels.arrays import Bytes
+from kernels.urls.pieces import NAME_BYTES
+from kernels.urls.reading import AT_LEAST, PER_BYTE, read_url
 
-def url_features(url: str) -> list[str]:
-    """Return the names of the features that the URL has, each once, in a fixed order; the scheme is not looked at."""
-    host, path, query = _parts(url)
-    names = [f"host:{label}" for label in host.split(".") if label]
-    names += _domains(host)
-    names += [f"path:{word}" for word in WORD.findall(path)]
-    names += [f"query:{word}" for word in WORD.findall(query)]
-    names += _ngrams(host)
-    # bit_length is log2 in steps: 0, 1, 2-3, 4-7, 8-15...
-    names += [
-        f"len:host:{len(host).bit_length()}",
-        f"len:path:{len(path).bit_length()}",
-        f"len:query:{len(query).bit_length()}",
-    ]
-    return list(dict.fromkeys(names))
+LONGEST_URL = 2048  # characters
+DOTS = str.maketrans("\u3002\uff0e\uff61\\", ".../")  # what browsers take for a dot, or for a slash
+ROOM = PER_BYTE * 4 * LONGEST_URL + AT_LEAST  # a character has four bytes at most
 
 
-def _parts(url: str) -> tuple[str, str, str]:
-    """Split into host, path and query, in lower case; user and port are dropped."""
-    text = url[:LONGEST_URL]
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode()  # a lone surrogate has no name in UTF-8
-    text = text.lower()
-    scheme = SCHEME.match(text)
-    text = text[scheme.end() :] if scheme else text.lstrip()
-    address, _, query = text.partition("?")
-    authority, _, path = address.partition("/")
-    host = authority.rpartition("@")[2].partition(":")[0]
-    return host, path, query
+def url_features(url: str) -> Found:
+    """Return the features that a URL has, each once; the scheme is not looked at. A blank has none."""
+    if not url or url.isspace():
+        return Found(example_of({}))
+    text = _bytes_of(url)
+    room = PER_BYTE * text.size + AT_LEAST
+    keys, values = np.empty(room, np.uint64), np.empty(room)
+    count = read_url(text, known_words(), _scratch.names, keys, values, _scratch.spans)
+    example = Example(keys[:count], values[:count], UrlNames(text, count))
+    return Found(example) if len(url) <= LONGEST_URL else Found(example, (_cut(url),))
 
 
-def _domains(host: str) -> list[str]:
-    labels = host.rsplit(".", 2)
-    return [f"domain:{labels[-1]}", f"domain:{'.'.join(labels[-2:])}"]
+class UrlNames(Sequence[str]):
+    """Names of a URL's features. Few ask for them, so they are found once more for whoever does."""
+
+    __slots__ = ("_count", "_made", "_text")
+
+    def __init__(self, text: Bytes, count: int) -> None:
+        self._text, self._count = text, count
+        self._made: list[str] | None = None
+
+    def __len__(self) -> int:
+        """As many as there are features."""
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        """In the order of the features."""
+        return iter(self._names())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        """The name at a place."""
+        return self._names()[place]
+
+    def _names(self) -> list[str]:
+        if self._made is None:
+            names, spans = np.empty(NAME_BYTES * self._count + NAME_BYTES, np.uint8), np.empty(ROOM, np.uint64)
+            read_url(self._text, known_words(), names, np.empty(ROOM, np.uint64), np.empty(ROOM), spans)
+            self._made = list(NamesInText(names.tobytes(), spans[: self._count]))
+        return self._made
 
 
-def _ngrams(host: str) -> list[str]:
-    return [f"host{NGRAM}:{host[k : k + NGRAM]}" for k in range(len(host) - NGRAM + 1)]
+class _Scratch(threading.local):
+    """Where a thread writes names that nobody has asked for."""
+
+    def __init__(self) -> None:
+        self.names = np.empty(NAME_BYTES * ROOM, np.uint8)
+        self.spans = np.empty(ROOM, np.uint64)
+
+
+_scratch = _Scratch()
+
+
+def _bytes_of(url: str) -> Bytes:
+    text = url if len(url) <= LONGEST_URL else url[:LONGEST_URL]
+    if not text.isascii() or "\\" in text:
+        text = text.translate(DOTS)
+    return np.frombuffer(text.lower().encode("utf-8", "replace"), np.uint8)
+
+
+def _cut(url: str) -> str:
+    return f"the URL has {len(url):,} characters; those behind the first {LONGEST_URL:,} were not looked at"

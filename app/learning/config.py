@@ -36,12 +36,18 @@ DEFAULTS: dict[str, Value] = {
     "threshold": 0.0,
     "max_features": 4_194_304,
     "keep_predictions": True,
+    "featurizer": 1,
 }
-ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features", "keep_predictions"})
-SERVICE_ONLY = frozenset({"keep_predictions"})  # what only a service has a use for: the command line does not offer it
+ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features", "keep_predictions", "featurizer"})
+# What only a service has a use for: the command line does not offer it.
+SERVICE_ONLY = frozenset({"keep_predictions", "featurizer"})
+# The versions of what turns raw inputs into features. A tenant that was never given one has the first, for ever.
+FEATURIZERS = (1,)
+# Settings that came later. They are told only where they differ: what was kept and hashed before they came stays valid.
+LATER = frozenset({"featurizer"})
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
 FULL_AT_MOST = 16_384  # features of those: a matrix of 2 GiB
-WHOLE = frozenset({"truncate_every", "max_features"})
+WHOLE = frozenset({"truncate_every", "max_features", "featurizer"})
 COSTS = frozenset({"cost_positive", "cost_negative"})
 WITH_COSTS = COSTS | {"costs", "mu_positive"}
 
@@ -71,6 +77,18 @@ class Config:
     def threshold(self) -> float:
         """Scores above it are anomalies."""
         return float(self.values["threshold"] or 0.0)
+
+    @property
+    def featurizer(self) -> int:
+        """The version of what turns raw inputs into features."""
+        version = self.values["featurizer"]
+        assert isinstance(version, int)
+        return version
+
+    @property
+    def told(self) -> dict[str, Value]:
+        """The values as they are kept and hashed."""
+        return {name: value for name, value in self.values.items() if name not in LATER or value != DEFAULTS[name]}
 
     def changed(self, changes: Mapping[str, Value]) -> "Config":
         """Return this configuration with some values replaced; another algorithm starts from its own defaults."""
@@ -217,4 +235,8 @@ RULES: dict[str, Rule] = {
     "threshold": _number("a number from -1e12 to 1e12", -HUGE, HUGE),
     "max_features": _whole(1, 1 << 31),
     "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
+    "featurizer": (
+        f"a version of the featurizers: {' or '.join(map(str, FEATURIZERS))}",
+        lambda value: type(value) is int and value in FEATURIZERS,
+    ),
 }

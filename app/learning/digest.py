@@ -14,7 +14,7 @@ from kernels.arrays import Floats
 def digest_of(version: int, config: Config, counts: Prequential, learnt: Iterable[Floats]) -> str:
     """Hash configuration, counts, and what was learnt: scalars, rows in the order of the table, matrix."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(msgspec.json.encode([version, config.values], order="deterministic"))
+    digest.update(msgspec.json.encode([version, config.told], order="deterministic"))
     for array in counts.arrays():
         digest.update(array.data)
     for array in learnt:

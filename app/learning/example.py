@@ -76,7 +76,8 @@ def example_of(features: Mapping[str, float]) -> Example:
 def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
     """Hash the names and check the values of a feature object as JSON text: what `example_of` gives for its dict.
 
-    A name that stands there twice is refused.
+    A name that stands there twice is refused. What is true is worth 1, what is false is not there, and `"a": "text"`
+    is the feature `a=text`.
     """
     text = raw if type(raw) is bytes else bytes(raw)
     if not text or text[-1] != CLOSE or len(text) > LONGEST_TEXT:
@@ -112,7 +113,7 @@ class _Object(dict[str, Any]):
 
 
 def _read_slowly(text: bytes) -> Example:
-    """Read what the kernel has not taken: with escapes in its names, unusual numbers, or something to refuse."""
+    """Read what the kernel has not taken: escapes in names, unusual numbers, words, or something to refuse."""
     try:
         features = json.loads(
             text.decode(), object_pairs_hook=_Object, parse_int=float
@@ -127,7 +128,24 @@ def _read_slowly(text: bytes) -> Example:
         raise BadExample(f"features must be an object of names and numbers, not {shown(features)}")
     if features.twin is not None:
         raise BadExample(f"feature {shown(features.twin)} is named twice")
-    return example_of(features)
+    return example_of(_as_numbers(features))
+
+
+def _as_numbers(features: Mapping[str, Any]) -> dict[str, float]:
+    """Words become names: a text is a feature of its own, worth 1; true is worth 1, and what is false is not there."""
+    numbers: dict[str, float] = {}
+    for name, value in features.items():
+        if not name:
+            raise BadExample("a feature name is empty")
+        if value is False:
+            continue
+        told, worth = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, value)
+        if not isinstance(worth, float | bool):
+            raise BadExample(f"feature {shown(name)} is {shown(value)}; it must be a number, true, false or a text")
+        if told in numbers:
+            raise BadExample(f"feature {shown(told)} is named twice: a text makes a name of its own")
+        numbers[told] = worth
+    return numbers
 
 
 def _culprit(features: Mapping[object, object]) -> str:

@@ -59,7 +59,7 @@ def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
     header = Header(
         format=FORMAT,
         version=frozen.version,
-        config=dict(frozen.config.values),
+        config=frozen.config.told,
         tally=frozen.tally.tolist(),
         counts=[counts.total.tolist(), counts.window.tolist(), counts.faded.tolist()],
         served=counts.answers.tolist(),

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.learning.config import Value
+from app.features.featurizing import NEWEST
+from app.learning.config import DEFAULTS, Value
 from app.learning.errors import BadSetting
 from app.learning.snapshot import load
 from app.learning.state import Outcome, TenantState
@@ -34,6 +35,11 @@ ATTEMPTS = 3
 LOCK_SECONDS = 5.0
 
 
+def settings_of_new_tenants(newest: int = NEWEST) -> Mapping[str, Value]:
+    """What a tenant begins with that is not the default: defaults are what older tenants have, and stay."""
+    return {} if newest == DEFAULTS["featurizer"] else {"featurizer": newest}
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What an operator decides about tenants."""
@@ -44,6 +50,7 @@ class Rules:
     feedback_id_ttl_seconds: int = 7 * 24 * 3600
     rescued: Path = Path("data/rescued")
     snapshots: Policy = field(default_factory=Policy)
+    first_settings: Mapping[str, Value] = field(default_factory=settings_of_new_tenants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,7 @@ class Tenants:
         self._feeds = Feeds(connection)
         self.follower = Follower(self._feeds, self._log, self._catching_up, self._mending, self._holding.tenants)
         self._tasks: list[asyncio.Task[None]] = []
+        self._beginning = asyncio.Lock()
         self.held = self._holding.held
 
     def start(self) -> None:
@@ -117,22 +125,35 @@ class Tenants:
         await self._log.create(name)
         for _ in range(ATTEMPTS):  # a load that began before may still find nothing
             if tenant := await self._holding.load(name):
+                await self._begin(tenant)
                 return tenant
         raise LogReplaced(name)  # deleted at this very moment
+
+    async def _begin(self, tenant: Tenant) -> None:
+        """Let a new tenant have the settings that new ones begin with.
+
+        Another worker that makes it at the same moment may do so too: the same settings twice change nothing.
+        """
+        if first := self._rules.first_settings:
+            async with self._beginning:
+                if tenant.state.version == 0:
+                    await self._change(tenant, first)
 
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         """Change settings; a tenant that is not there is created. What would change nothing is no event."""
         tenant = await self._holding.load(name)
-        config = (tenant.state if tenant else TenantState()).config.changed(
-            changes
-        )  # BadSetting before anything happens
+        before = tenant.state if tenant else TenantState(self._rules.first_settings)
+        config = before.config.changed(changes)  # BadSetting before anything happens
         tenant = tenant or await self._created(name)
         if config.values != tenant.state.config.values:
-            record = ConfigRecord(time.time_ns() // 1_000_000, dict(changes))
-            (outcome,) = await self._appender.append(tenant, [Draft(encode(record))])
-            if isinstance(outcome, Outcome) and outcome.refused:
-                raise BadSetting(outcome.refused)
+            await self._change(tenant, changes)
         return tenant
+
+    async def _change(self, tenant: Tenant, changes: Mapping[str, Value]) -> None:
+        record = ConfigRecord(time.time_ns() // 1_000_000, dict(changes))
+        (outcome,) = await self._appender.append(tenant, [Draft(encode(record))])
+        if isinstance(outcome, Outcome) and outcome.refused:
+            raise BadSetting(outcome.refused)
 
     async def delete(self, name: str) -> None:
         """Delete a tenant, here and everywhere."""

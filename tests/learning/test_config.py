@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from app.learning.config import ALWAYS, COSTS, DEFAULTS, RULES, WITH_COSTS, Value, config_of
+from app.features.featurizing import VERSIONS
+from app.learning.config import ALWAYS, COSTS, DEFAULTS, FEATURIZERS, LATER, RULES, WITH_COSTS, Config, Value, config_of
 from app.learning.errors import BadSetting
 from kernels import settings as place
 from kernels.registry import ALGORITHMS, load
@@ -36,6 +37,7 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "threshold": ("arow", [0, -1.5, 1e12, -1e12], [*NUMBERS_REFUSED, None, 1.1e12]),
     "max_features": ("arow", [1, 1 << 31], [*WHOLE_REFUSED, (1 << 31) + 1]),
     "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
+    "featurizer": ("arow", list(FEATURIZERS), [*WHOLE_REFUSED, FEATURIZERS[-1] + 1]),
 }
 ACCEPTED = [(name, algorithm, value) for name, (algorithm, fine, _) in CASES.items() for value in fine]
 REFUSED = [(name, algorithm, value) for name, (algorithm, _, wrong) in CASES.items() for value in wrong]
@@ -61,6 +63,21 @@ def test_the_values_in_force_are_the_defaults_of_the_algorithm_before_the_common
 def test_the_defaults_of_an_algorithm_follow_the_rules(algorithm: str) -> None:
     defaults = config_of({"algorithm": algorithm}).values
     assert config_of(defaults).values == defaults
+
+
+def test_the_versions_of_featurizers_that_may_be_set_are_those_that_exist() -> None:
+    assert FEATURIZERS == VERSIONS
+
+
+def test_a_tenant_that_was_never_given_a_featurizer_has_the_first() -> None:
+    assert config_of({}).featurizer == VERSIONS[0] == 1
+
+
+def test_what_came_later_is_told_only_where_it_differs() -> None:
+    config = config_of({})
+    assert config.told == {name: value for name, value in config.values.items() if name not in LATER}
+    other = Config(dict(config.values) | {"featurizer": 2})
+    assert other.told == config.told | {"featurizer": 2}
 
 
 def test_without_settings_cs_ssol_with_automatic_costs_is_in_force() -> None:

@@ -29,7 +29,23 @@ def test_the_text_gives_the_example_of_its_dict(
     given_features: dict[str, float], ascii_only: bool, indent: int | str | None
 ) -> None:
     text = json.dumps(given_features, ensure_ascii=ascii_only, indent=indent).encode()
-    assert_equal(example_of_json(text), example_of(json.loads(text)))
+    expected = {name: value for name, value in json.loads(text).items() if value is not False}
+    assert_equal(example_of_json(text), example_of(expected))
+
+
+def test_words_become_features() -> None:
+    example = example_of_json(rb'{"n": 2, "yes": true, "no": false, "browser": "chrome", "note": "", "x": "a\nb"}')
+    assert list(example.names) == ["n", "yes", "browser=chrome", "note=", "x=a\nb"]
+    assert example.values.tolist() == [2.0, 1.0, 1.0, 1.0, 1.0]
+    assert example.keys.tolist() == [key_of(name) for name in example.names]
+
+
+def test_a_text_is_the_feature_that_its_name_spells() -> None:
+    assert_equal(example_of_json(b'{"browser": "chrome"}'), example_of({"browser=chrome": 1.0}))
+
+
+def test_what_is_false_alone_leaves_nothing() -> None:
+    assert example_of_json(b'{"a": false}').keys.size == 0
 
 
 @given(st.lists(st.dictionaries(plain_names, st.floats(-1e9, 1e9), max_size=9), max_size=5))
@@ -157,10 +173,15 @@ REFUSED = [
     ('{"a": 1}'.encode("utf-16"), "the features are not valid UTF-8"),
     (b'{"a": 1} {}', "the features are not valid JSON: Extra data"),
     (b'{"": 1}', "a feature name is empty"),
-    (b'{"x": null}', "feature 'x' is None, not a number that fits"),
-    (b'{"x": "1"}', "feature 'x' is '1', not a number that fits"),
-    (b'{"x": {"y": 1}}', "feature 'x' is {'y': 1.0}, not a number that fits"),
-    (b'{"x": [[1]]}', "feature 'x' is [[1.0]], not a number that fits"),
+    (b'{"": "a"}', "a feature name is empty"),
+    (b'{"": false}', "a feature name is empty"),
+    (b'{"x": null}', "feature 'x' is None; it must be a number, true, false or a text"),
+    (b'{"x": {"y": 1}}', "feature 'x' is {'y': 1.0}; it must be a number, true, false or a text"),
+    (b'{"x": [[1]]}', "feature 'x' is [[1.0]]; it must be a number, true, false or a text"),
+    (rb'{"x": "\ud800"}', "a feature name is not valid Unicode: 'x=\\ud800'"),
+    (b'{"x=1": 1, "x": "1"}', "feature 'x=1' is named twice"),
+    (b'{"x": "1", "x=1": 1}', "feature 'x=1' is named twice"),
+    (b'{"x": "y=1", "x=y": "1"}', "feature 'x=y=1' is named twice"),
     (b'{"a": 1, "x": NaN}', "feature 'x' is nan: values must be finite"),
     (b'{"x": -Infinity}', "feature 'x' is -inf: values must be finite"),
     (b'{"x": 1e101}', "feature 'x' is 1e+101: values must be finite"),

@@ -7,6 +7,7 @@ import pytest
 
 from app.learning.errors import BadSetting, BadSnapshot
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants
+from app.tenants.registry import Rules, settings_of_new_tenants
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, worker
 
@@ -44,6 +45,23 @@ async def test_the_least_recently_used_leaves_when_memory_is_short(store: Server
         assert len(held) < 6
         before = await digest(tenants, "t0")
         assert await digest(tenants, "t1") == before, "it came back as it was"
+
+
+async def test_a_new_tenant_begins_with_the_settings_of_new_ones(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await tenants.hold("older")
+    async with worker(store.url, tmp_path, first_settings={"bias": True}) as tenants:
+        found = await asyncio.gather(*(tenants.hold("newer") for _ in range(20)))
+        assert (found[0].state.version, found[0].state.config.values["bias"]) == (1, True)
+        assert (await tenants.configure("newest", {})).state.version == 1
+        assert (await tenants.configure("other", {"bias": False})).state.config.values["bias"] is False
+        older = await tenants.hold("older")
+        assert (older.state.version, older.state.config.values["bias"]) == (0, False)
+
+
+async def test_a_new_tenant_has_the_newest_featurizer() -> None:
+    assert Rules().first_settings == {}, "as long as there is one version"
+    assert settings_of_new_tenants(newest=2) == {"featurizer": 2}
 
 
 async def test_unknown_tenants_are_not_made_where_that_is_off(store: Server, tmp_path: Path) -> None:

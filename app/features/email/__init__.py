@@ -1,0 +1,1 @@
+"""The features of an e-mail."""

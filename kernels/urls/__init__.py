@@ -1,0 +1,1 @@
+"""URLs into features: `reading.read_url`."""

@@ -1,0 +1,74 @@
+"""Words, brands and runs of characters."""
+
+import numpy as np
+
+from kernels.arrays import Bytes, Keys
+from kernels.compiling import whole
+from kernels.hashing import hash_name
+from kernels.urls.pieces import BRANDED, Pieces, add
+from kernels.urls.scanning import characters, is_word, next_character
+
+GRAM = 4  # characters
+SHORTEST_BRAND = 3
+
+PLAIN = np.uint64(0)
+WILDCARD = np.uint64(0x5757575757575757)  # marks in the list of known words, beside the plain suffixes
+EXCEPTION = np.uint64(0x2121212121212121)
+BRAND = np.uint64(0x4242424242424242)
+
+
+@whole
+def add_words(pieces: Pieces, prefix: int, text: Bytes, start: int, stop: int) -> None:
+    """Add runs of letters and digits."""
+    at = start
+    while at < stop:
+        while at < stop and not is_word(text[at]):
+            at += 1
+        begin = at
+        while at < stop and is_word(text[at]):
+            at += 1
+        if at > begin:
+            add(pieces, prefix, begin, at)
+
+
+@whole
+def add_brands(pieces: Pieces, text: Bytes, start: int, stop: int, known: Keys, name: int, name_stop: int) -> None:
+    """Words that a known brand goes by, unless that is the very name that the host is registered under."""
+    at = start
+    while at < stop:
+        while at < stop and not is_word(text[at]):
+            at += 1
+        begin = at
+        while at < stop and is_word(text[at]):
+            at += 1
+        if (
+            at - begin >= SHORTEST_BRAND
+            and not (begin == name and at == name_stop)
+            and is_known(text, begin, at, BRAND, known)
+        ):
+            add(pieces, BRANDED, begin, at)
+
+
+@whole
+def is_known(text: Bytes, start: int, stop: int, mark: np.uint64, known: Keys) -> bool:
+    """Whether a piece is in the list of known words, under a mark."""
+    key = hash_name(text, start, stop) ^ mark
+    slot = key & np.uint64(known.size - 1)
+    while known[slot] != 0:
+        if known[slot] == key:
+            return True
+        slot = (slot + np.uint64(1)) & np.uint64(known.size - 1)
+    return False
+
+
+@whole
+def add_grams(pieces: Pieces, prefix: int, text: Bytes, start: int, stop: int) -> None:
+    """Every run of four characters."""
+    end = start
+    for _ in range(GRAM):
+        end = next_character(text, end, stop)
+    at, full = start, characters(text, start, end) == GRAM
+    while full:
+        add(pieces, prefix, at, end)
+        full = end < stop
+        at, end = next_character(text, at, stop), next_character(text, end, stop)
