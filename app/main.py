@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from app.api.application import create_app
 from app.api.limits import Limits
 from app.api.serving import Serving
+from app.features.featurizing import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
@@ -89,6 +90,8 @@ def _warm() -> None:
         state.predict_all(examples)
     logged = encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(example.values)))
     advance(state, decode(logged))
+    for kind in KINDS:
+        state.predict(features_of(kind, "a.b").example)
     gc.collect()
     gc.freeze()  # what is loaded now stays: looking through it again would stop everyone for 60 ms and more
 
@@ -112,6 +115,7 @@ def _rules(settings: Settings) -> Rules:
 def _limits(settings: Settings) -> Limits:
     return Limits(
         max_body_bytes=settings.max_body_bytes,
+        max_mail_bytes=settings.max_mail_bytes,
         max_import_bytes=settings.max_import_bytes,
         max_batch_items=settings.max_batch_items,
         max_line_bytes=settings.max_line_bytes,

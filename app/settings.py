@@ -63,6 +63,7 @@ class Settings(BaseModel):
     max_tenants: int = Field(100_000, ge=1, le=10_000_000)
     memory_budget_bytes: Size = Field(default_factory=lambda: memory_budget(1), ge=16 * MIB)
     max_body_bytes: Size = Field(8 * MIB, ge=KIB, le=GIB)
+    max_mail_bytes: Size = Field(25 * MIB, ge=KIB, le=GIB)
     max_import_bytes: Size = Field(2 * GIB, ge=KIB)
     max_batch_items: int = Field(10_000, ge=1, le=1_000_000)
     max_line_bytes: Size = Field(MIB, ge=KIB, le=GIB)

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from app.api import batches, giving, health, models, pages, predicting
+from app.api import batches, featurizing, giving, health, models, pages, predicting
 from app.api import tenants as tenant_routes
 from app.api.boundary import Boundary
 from app.api.documenting import paths
@@ -15,7 +15,7 @@ from app.api.serving import Serving, Shortcut
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
 # The hot ones first: routes are tried in order.
-ROUTERS = (predicting, giving, batches, tenant_routes, models, health, pages)
+ROUTERS = (predicting, giving, batches, featurizing, tenant_routes, models, health, pages)
 
 
 class Application(FastAPI):

@@ -13,7 +13,8 @@ from app.api.bodies import decoded, is_lines, read_json
 from app.api.errors import BadInput, TooLarge
 from app.api.giving import asked_feedback, give_all, idempotency_key
 from app.api.inputs import input_bytes, tenant_asked
-from app.api.predicting import predicted
+from app.api.pacing import one_by_one
+from app.api.predicting import predicted, predicted_raw
 from app.api.problems import ItemRefused, refused
 from app.api.serving import DirectRoute, Serving, serving
 from app.api.streams import feedback_stream, predict_stream, tenant_of_all
@@ -48,7 +49,7 @@ async def predict_batch(request: Request) -> Response:
     results: list[PredictOut | ItemRefused] = []
     items: Sequence[PredictIn | Raw] = asked.items
     for some in slices(items, [len(item if isinstance(item, Raw) else item.features) for item in items]):
-        results += _predicted_all(serve, tenant, some, request_id)
+        results += await _predicted_all(serve, tenant, some, request_id)
         await serve.pending.give_way()
     return Answer(encode(PredictBatchOut(results)))
 
@@ -96,7 +97,7 @@ def _check_size(asked: BatchIn | PredictBatchIn, serve: Serving) -> None:
         raise TooLarge(f"the batch has {len(asked.items):,} items", at_most, "items", "SLUICE_MAX_BATCH_ITEMS")
 
 
-def _predicted_all(
+async def _predicted_all(
     serve: Serving, tenant: Tenant, items: Sequence[PredictIn | Raw], request_id: str
 ) -> Sequence[PredictOut | ItemRefused]:
     """All in one go if there is nothing unusual about them, else one by one."""
@@ -104,13 +105,17 @@ def _predicted_all(
         item for item in items if isinstance(item, PredictIn) and (item.tenant is UNSET or item.tenant == tenant.name)
     ]
     results = predicted_together(serve, tenant, asked) if len(asked) == len(items) else None
-    return results or [_predicted(serve, tenant, item, request_id) for item in items]
+    return results or await one_by_one(_predicted(serve, tenant, item, request_id) for item in items)
 
 
-def _predicted(serve: Serving, tenant: Tenant, item: PredictIn | Raw, request_id: str) -> PredictOut | ItemRefused:
+async def _predicted(
+    serve: Serving, tenant: Tenant, item: PredictIn | Raw, request_id: str
+) -> PredictOut | ItemRefused:
     try:
         asked = decoded(predict_decoder, item) if isinstance(item, Raw) else item
         tenant_asked(asked, tenant.name)
+        if not asked.features:
+            return await predicted_raw(serve, tenant, asked)
         return predicted(serve, tenant, asked, input_bytes(asked))
     except Exception as error:  # noqa: BLE001 - told in the item's place, and logged if it is a mistake of ours
         return refused(error, request_id)

@@ -1,20 +1,31 @@
 """Reading what a request carries, up to a limit, and decoding it."""
 
 import re
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request
 
 from app.api.errors import BadInput, ClientGone, MalformedBody, TooLarge, WrongContentType
+from app.api.limits import Limits
 
 T = TypeVar("T")
 ANY = b"*"
 JSON_TYPE = re.compile(rb"(?i)application/(?:json|[a-z0-9.+-]+\+json)\s*(?:;\s*charset=\"?utf-?8\"?\s*)?").fullmatch
 LINES_TYPE = re.compile(rb"(?i)application/x-ndjson\s*(?:;.*)?").fullmatch
+MAIL_TYPE = re.compile(rb"(?i)message/rfc822\s*(?:;.*)?").fullmatch
 BINARY_TYPE = re.compile(rb"(?i)application/octet-stream\s*(?:;.*)?").fullmatch
 BODY_SETTING = "SLUICE_MAX_BODY_BYTES"
+MAIL_SETTING = "SLUICE_MAX_MAIL_BYTES"
 IMPORT_SETTING = "SLUICE_MAX_IMPORT_BYTES"
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A body that is an e-mail as it was sent."""
+
+    raw: bytes
 
 
 async def read_json(request: Request, limit: int) -> bytes:
@@ -24,6 +35,19 @@ async def read_json(request: Request, limit: int) -> bytes:
     if given != b"application/json" and not JSON_TYPE(given):
         raise WrongContentType(given.decode("latin-1"), "application/json")
     return await _read(request, headers, limit, BODY_SETTING)
+
+
+async def read_input(request: Request, limits: Limits) -> bytes | Mail:
+    """The body of a request that should be JSON, or else a mail, whose fields stand in the query."""
+    headers = dict(request.scope["headers"])
+    given = headers.get(b"content-type", b"application/json")
+    if given == b"application/json" or JSON_TYPE(given):
+        if request.scope["query_string"]:  # whoever asks for something there must not believe that it was heard
+            raise BadInput("there is a query, which is for message/rfc822; what JSON says stands in its fields")
+        return await _read(request, headers, limits.max_body_bytes, BODY_SETTING)
+    if MAIL_TYPE(given):
+        return Mail(await _read(request, headers, limits.max_mail_bytes, MAIL_SETTING))
+    raise WrongContentType(given.decode("latin-1"), "application/json or message/rfc822")
 
 
 async def read_binary(request: Request, limit: int) -> bytes:

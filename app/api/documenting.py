@@ -14,6 +14,7 @@ from app.api.schemas import ID, TENANT, Schema, reference
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+MAIL = "message/rfc822"
 BINARY = "application/octet-stream"
 PROBLEM = "application/problem+json"
 ALWAYS = (problems.INTERNAL_ERROR,)
@@ -99,6 +100,7 @@ def parameter(name: str, schema: Schema, description: str, *, where: str = "quer
 
 TENANT_IN_PATH = parameter("tenant", TENANT, "The tenant's name.", where="path", example="acme")
 TENANT_IN_QUERY = parameter("tenant", TENANT, "For NDJSON: the tenant of all lines, which they may then leave out.")
+MAIL_TENANT = parameter("tenant", TENANT, "For message/rfc822: whose model is asked.")
 KEY_IN_HEADER = parameter("Idempotency-Key", ID, "Stands for feedback_id where the body has none.", where="header")
 
 

@@ -25,12 +25,5 @@ class WrongContentType(SluiceError):
         super().__init__(f"the body is {shown(given)}; this route reads {wanted}")
 
 
-class InputNotSupported(SluiceError):
-    """An input that needs a featurizer which does not exist yet."""
-
-    def __init__(self, field: str) -> None:
-        super().__init__(f"{field!r} cannot be turned into features yet; send them as 'features' instead")
-
-
 class ClientGone(Exception):
     """The client has closed the connection: there is nobody left to answer."""

@@ -5,6 +5,12 @@ from typing import Any
 TENANT = "acme"
 FEATURES = {"token:free": 1, "token:winner": 1, "len": 0.4}
 PREDICT = {"tenant": TENANT, "features": FEATURES, "explain": 2}
+URL = "http://login.example.org/account/verify?id=7"
+MAIL = "From: prizes@example.org\r\nTo: kim@example.com\r\nSubject: You have won\r\n\r\nClaim your free prize now.\r\n"
+PREDICT_URL = {"tenant": TENANT, "url": URL, "explain": 5}
+PREDICT_EMAIL = {"tenant": TENANT, "email": MAIL, "explain": 5}
+PREDICT_EMAIL_BYTES = {"tenant": TENANT, "email": {"base64": "U3ViamVjdDogaGkNCg0KaGkNCg=="}}
+PREDICT_TEXT = {"tenant": TENANT, "text": "Claim your free prize now."}
 PREDICTED = {
     "prediction_id": "9f2c41d07a6b-1-0",
     "tenant": TENANT,
@@ -19,6 +25,7 @@ PREDICTED = {
     ],
 }
 FEEDBACK = {"tenant": TENANT, "features": FEATURES, "label": 1, "feedback_id": "ticket-4711", "moderator": "kim"}
+FEEDBACK_URL = {"tenant": TENANT, "url": URL, "label": 1}
 FEEDBACK_BY_ID = {"tenant": TENANT, "prediction_id": "9f2c41d07a6b-1-0", "label": 1}
 GIVEN = {
     "tenant": TENANT,
@@ -45,6 +52,13 @@ PREDICT_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES}, {"features"
 PREDICTED_BATCH = {"results": [PREDICTED, REFUSED]}
 FEEDBACK_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES, "label": 1}, {"features": {}, "label": -1}]}
 GIVEN_BATCH = {"results": [GIVEN, REFUSED]}
+FEATURES_OF_URL = {"url": URL}
+FEATURES_FOUND = {
+    "kind": "text",
+    "featurizer": 1,
+    "features": {"word:claim": 1.0, "word:free": 1.0},
+    "cut": ["the text has 2,000,000 characters; those after 1,000,000 were not looked at"],
+}
 SETTINGS = {"algorithm": "cs-ssol", "eta": 0.5, "threshold": 0.1}
 RATES = {"examples": 1000, "balanced_accuracy": 0.91, "sensitivity": 0.88, "specificity": 0.94}
 SHOWN: dict[str, Any] = {

@@ -5,8 +5,9 @@ from typing import NoReturn
 
 from msgspec import UNSET, UnsetType
 
-from app.api.errors import BadInput, InputNotSupported, TooLarge
-from app.api.wire import NO_FEATURES, FeedbackIn, Input
+from app.api.errors import BadInput, TooLarge
+from app.api.wire import NO_FEATURES, FeedbackIn, Input, MailIn
+from app.features.featurizing import KINDS, Kind
 from app.learning.errors import BadExample, shown
 from app.learning.example import Example, example_of_json
 
@@ -14,7 +15,7 @@ NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 ID_PATTERN = "^[^\\x00-\\x1f\\x7f]{1,200}$"
 is_name = re.compile(NAME_PATTERN[1:-1]).fullmatch
 is_id = re.compile(ID_PATTERN[1:-1]).fullmatch
-INPUTS = ("features", "url", "email", "text")
+INPUTS = ("features", *KINDS)
 
 
 def tenant_name(name: str) -> str:
@@ -38,13 +39,28 @@ def tenant_asked(asked: Input, outside: str | None) -> str:
 
 
 def example_asked(asked: Input, at_most: int) -> Example:
-    """The example to score or learn."""
+    """The example to score or learn, of an input that is given by its features."""
     if not asked.features or not (asked.url is asked.email is asked.text is UNSET):
         _refuse_inputs(asked)
     example = example_of_json(asked.features)
     if not 0 < example.keys.size <= at_most:
         _refuse_size(example.keys.size, at_most)
     return example
+
+
+def raw_asked(asked: Input) -> tuple[Kind, str | bytes]:
+    """What is to be turned into features, and what it is."""
+    given = [(kind, raw) for kind in KINDS if (raw := getattr(asked, kind)) is not UNSET]
+    if len(given) != 1 or asked.features:
+        _refuse_inputs(asked)
+    kind, raw = given[0]
+    return kind, raw.base64 if isinstance(raw, MailIn) else raw
+
+
+def check_size(example: Example, at_most: int) -> None:
+    """Refuse an example without features, or with too many."""
+    if not 0 < example.keys.size <= at_most:
+        _refuse_size(example.keys.size, at_most)
 
 
 def input_bytes(asked: Input) -> bytes:
@@ -69,8 +85,6 @@ def checked_id(name: str, value: str) -> str:
 
 def _refuse_inputs(asked: Input) -> NoReturn:
     given = [name for name in INPUTS if getattr(asked, name) is not UNSET and getattr(asked, name) is not NO_FEATURES]
-    if len(given) == 1:
-        raise InputNotSupported(given[0])
     said = f"both {' and '.join(map(repr, given))}" if given else "no input"
     raise BadInput(f"there is {said}; give exactly one of {', '.join(INPUTS)}")
 

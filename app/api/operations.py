@@ -4,6 +4,8 @@ from app.api import examples, problems
 from app.api.documenting import (
     BINARY,
     KEY_IN_HEADER,
+    MAIL,
+    MAIL_TENANT,
     NDJSON,
     TENANT_IN_PATH,
     TENANT_IN_QUERY,
@@ -12,7 +14,19 @@ from app.api.documenting import (
     json_body,
     parameter,
 )
-from app.api.schemas import TENANT, reference
+from app.api.schemas import (
+    EXPLAIN,
+    EXPLAIN_TOLD,
+    FEEDBACK_ID_TOLD,
+    ID,
+    KEEP,
+    KEEP_TOLD,
+    LABEL,
+    LABEL_TOLD,
+    MODERATOR_TOLD,
+    TENANT,
+    reference,
+)
 
 USING = (  # what can happen wherever a tenant is used
     problems.UNKNOWN_TENANT,
@@ -32,26 +46,72 @@ def _lines(example: str) -> Body:
     return Body(LINES, {"lines": example}, NDJSON)
 
 
+FOR_MAIL = "For message/rfc822. "
+RAW_MAIL = Body(FILE, {"mail": examples.MAIL}, MAIL)
+
+
 PREDICT = documented(
     "predict",
     "Score one input",
     "Say whether an input is an anomaly. Nothing is learnt, and the store is not asked. Give exactly one of "
-    "`features`, `url`, `email`, `text`; the last three answer 501 until their featurizers exist.",
+    "`features`, `url`, `email`, `text`. A mail may also be the whole body, as `message/rfc822`: then the other "
+    "fields stand in the query.",
     tag="predict",
-    body=[json_body("PredictIn", features=examples.PREDICT)],
+    body=[
+        json_body(
+            "PredictIn",
+            features=examples.PREDICT,
+            url=examples.PREDICT_URL,
+            email=examples.PREDICT_EMAIL,
+            email_bytes=examples.PREDICT_EMAIL_BYTES,
+            text=examples.PREDICT_TEXT,
+        ),
+        RAW_MAIL,
+    ],
+    parameters=[
+        MAIL_TENANT,
+        parameter("explain", EXPLAIN, FOR_MAIL + EXPLAIN_TOLD),
+        parameter("keep", KEEP, FOR_MAIL + KEEP_TOLD),
+    ],
     answers={200: ("The verdict.", [json_body("PredictOut", verdict=examples.PREDICTED)])},
-    refusals=(*USING, problems.BAD_FEATURES, problems.NOT_IMPLEMENTED),
+    refusals=(*USING, problems.BAD_FEATURES),
 )
 FEEDBACK = documented(
     "give_feedback",
     "Learn one label",
     "Say what an input was. The answer comes when the label is in the log and learnt, so it is never lost. The input "
-    "is given itself, or by the `prediction_id` of its prediction. With a `feedback_id`, a retry is harmless.",
+    "is given itself, as for `/predict`, or by the `prediction_id` of its prediction. With a `feedback_id`, a retry is "
+    "harmless.",
     tag="feedback",
-    body=[json_body("FeedbackIn", features=examples.FEEDBACK, prediction_id=examples.FEEDBACK_BY_ID)],
-    parameters=[KEY_IN_HEADER],
+    body=[
+        json_body(
+            "FeedbackIn",
+            features=examples.FEEDBACK,
+            url=examples.FEEDBACK_URL,
+            prediction_id=examples.FEEDBACK_BY_ID,
+        ),
+        RAW_MAIL,
+    ],
+    parameters=[
+        KEY_IN_HEADER,
+        MAIL_TENANT,
+        parameter("label", LABEL, FOR_MAIL + LABEL_TOLD),
+        parameter("feedback_id", ID, FOR_MAIL + FEEDBACK_ID_TOLD),
+        parameter("moderator", ID, FOR_MAIL + MODERATOR_TOLD),
+    ],
     answers={200: ("What the label did.", [json_body("FeedbackOut", learnt=examples.GIVEN)])},
-    refusals=(*USING, *GIVING, problems.BAD_FEATURES, problems.NOT_IMPLEMENTED),
+    refusals=(*USING, *GIVING, problems.BAD_FEATURES),
+)
+FEATURES = documented(
+    "show_features",
+    "Show what an input is turned into",
+    "The features of an input, by the newest version of the featurizers, or by that of a tenant. No model is asked, "
+    "and nothing is stored. `cut` says what of the input was not looked at.",
+    tag="predict",
+    body=[json_body("FeaturesIn", url=examples.FEATURES_OF_URL), RAW_MAIL],
+    parameters=[parameter("tenant", TENANT, FOR_MAIL + "Whose version of the featurizers is used.")],
+    answers={200: ("The features.", [json_body("FeaturesOut", features=examples.FEATURES_FOUND)])},
+    refusals=(problems.UNKNOWN_TENANT, problems.STORE_UNAVAILABLE, problems.TENANT_DAMAGED, problems.BAD_FEATURES),
 )
 PREDICT_BATCH = documented(
     "predict_batch",

@@ -1,12 +1,17 @@
 """POST /predict: one question, one verdict."""
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter
+from msgspec import UNSET
 from starlette.requests import Request
 
 from app.api import operations
 from app.api.answers import Answer, encode
-from app.api.bodies import decoded, read_json
+from app.api.bodies import decoded, read_input
 from app.api.inputs import example_asked, tenant_asked
+from app.api.mails import mail_to_predict
+from app.api.raw import found_in, kept_form
 from app.api.serving import DirectRoute, Serving, serving
 from app.api.wire import Contribution, PredictIn, PredictOut, predict_decoder
 from app.tenants.tenant import Tenant, Verdict
@@ -19,20 +24,37 @@ TIE = 1e-12
 async def predict(request: Request) -> Answer:
     """Score one input."""
     serve = serving(request)
-    body = await read_json(request, serve.limits.max_body_bytes)
+    body = await read_input(request, serve.limits)
+    if not isinstance(body, bytes):
+        return await _predict_mail(serve, mail_to_predict(request, body))
     asked = decoded(predict_decoder, body)
     name = tenant_asked(asked, None)
     tenant = serve.tenants.held(name) or await serve.tenant(name)
+    if not asked.features:
+        return Answer(encode(await predicted_raw(serve, tenant, asked)))
     return Answer(encode(predicted(serve, tenant, asked, body)))
 
 
+async def _predict_mail(serve: Serving, asked: PredictIn) -> Answer:
+    tenant = await serve.tenant(tenant_asked(asked, None))
+    return Answer(encode(await predicted_raw(serve, tenant, asked)))
+
+
 def predicted(serve: Serving, tenant: Tenant, asked: PredictIn, given: bytes) -> PredictOut:
-    """Ask the tenant, and keep what was asked for feedback by prediction_id."""
+    """Ask the tenant about features, and keep what was asked for feedback by prediction_id."""
     verdict = tenant.predict(example_asked(asked, serve.limits.max_features_per_example), asked.explain)
     return verdict_out(tenant, verdict, serve.pending.keep(tenant, given, verdict) if asked.keep else None)
 
 
-def verdict_out(tenant: Tenant, verdict: Verdict, prediction_id: str | None) -> PredictOut:
+async def predicted_raw(serve: Serving, tenant: Tenant, asked: PredictIn) -> PredictOut:
+    """Ask the tenant about a raw input, and keep its features."""
+    found = await found_in(serve, asked, tenant.state.config.featurizer)
+    verdict = tenant.predict(found.example, asked.explain)
+    kept = serve.pending.keep(tenant, kept_form(found.example), verdict) if asked.keep else None
+    return verdict_out(tenant, verdict, kept, found.cut)
+
+
+def verdict_out(tenant: Tenant, verdict: Verdict, prediction_id: str | None, cut: Sequence[str] = ()) -> PredictOut:
     """A verdict as it is answered."""
     return PredictOut(
         prediction_id,
@@ -43,6 +65,7 @@ def verdict_out(tenant: Tenant, verdict: Verdict, prediction_id: str | None) -> 
         verdict.algorithm,
         needs_review(tenant, verdict),
         [Contribution(*each) for each in verdict.contributions] if verdict.contributions else (),
+        cut or UNSET,
     )
 
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import msgspec
 from starlette.exceptions import HTTPException
 
-from app.api.errors import BadInput, InputNotSupported, MalformedBody, TooLarge, WrongContentType
+from app.api.errors import BadInput, MalformedBody, TooLarge, WrongContentType
 from app.learning.errors import BadExample, BadSetting, BadSnapshot, SluiceError
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
@@ -70,7 +70,7 @@ BAD_FEATURES = Kind(
     "bad-features",
     422,
     "The features cannot be used",
-    "Names must be non-empty text and values finite numbers; the detail names the culprit.",
+    "Names must be non-empty text; values finite numbers, true, false or text; the detail names the culprit.",
 )
 BAD_SETTING = Kind(
     "bad-setting",
@@ -121,7 +121,6 @@ WRONG_CONTENT_TYPE = Kind(
 INTERNAL_ERROR = Kind(
     "internal-error", 500, "Sluice has made a mistake", "Look for the request_id in the service's log, and report it."
 )
-NOT_IMPLEMENTED = Kind("not-implemented", 501, "This input is not supported yet", "Send `features` instead.")
 STORE_UNAVAILABLE = Kind(
     "store-unavailable",
     503,
@@ -159,7 +158,6 @@ TABLE: dict[type[Exception], Kind] = {
     BadSnapshot: BAD_MODEL,
     TooLarge: TOO_LARGE,
     WrongContentType: WRONG_CONTENT_TYPE,
-    InputNotSupported: NOT_IMPLEMENTED,
     tenants.TenantUnknown: UNKNOWN_TENANT,
     tenants.TenantExists: TENANT_EXISTS,
     tenants.TooManyTenants: TOO_MANY_TENANTS,

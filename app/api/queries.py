@@ -38,9 +38,11 @@ def whole_number(given: dict[str, str], name: str, default: int, low: int, high:
     return int(text)
 
 
-def yes_or_no(given: dict[str, str], name: str) -> bool:
-    """A parameter that is true or false, and false if it is left out."""
-    text = given.get(name, "false")
+def yes_or_no(given: dict[str, str], name: str, *, default: bool = False) -> bool:
+    """A parameter that is true or false."""
+    text = given.get(name)
+    if text is None:
+        return default
     if text not in {"true", "false"}:
         raise BadInput(f"{name} is {shown(text)}; it must be true or false")
     return text == "true"

@@ -3,6 +3,7 @@
 A request's features stay raw JSON in its struct, and "exactly one of" has no type. A test holds both together.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from app.api.inputs import ID_PATTERN, NAME_PATTERN
 from app.api.problems import ItemRefused, Problem
 from app.api.wire import (
     AliveOut,
+    FeaturesOut,
     FeedbackOut,
     PredictOut,
     ProblemKindOut,
@@ -29,6 +31,7 @@ Schema = dict[str, Any]
 ANSWERS = (
     PredictOut,
     FeedbackOut,
+    FeaturesOut,
     ItemRefused,
     TenantOut,
     TenantsOut,
@@ -50,32 +53,52 @@ ID: Schema = {"type": "string", "pattern": ID_PATTERN}
 MAYBE_ID: Schema = {"type": ["string", "null"], "pattern": ID_PATTERN, "default": None}
 FEATURES: Schema = {
     "type": "object",
-    "description": "Feature names and their values. Numbers must be finite.",
+    "description": "Feature names and their values: finite numbers; true is 1, what is false is not there, and "
+    '`"a": "text"` is the feature `a=text`.',
     "minProperties": 1,
     "propertyNames": {"minLength": 1},
-    "additionalProperties": {"type": "number", "minimum": -LARGEST_VALUE, "maximum": LARGEST_VALUE},
-}
-PREDICT_FIELDS: Schema = {
-    "features": FEATURES,
-    "explain": {
-        "type": "integer",
-        "minimum": 0,
-        "maximum": 100,
-        "default": 0,
-        "description": "How many features to name that moved the score most.",
-    },
-    "keep": {
-        "type": "boolean",
-        "default": True,
-        "description": "Whether the input is kept, so that feedback may come by prediction_id.",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "number", "minimum": -LARGEST_VALUE, "maximum": LARGEST_VALUE},
+            {"type": ["boolean", "string"]},
+        ]
     },
 }
-FEEDBACK_FIELDS: Schema = {
+EMAIL: Schema = {
+    "description": "A raw e-mail (RFC 822), its characters encoded as UTF-8; or its bytes as base64.",
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {"base64": {"type": "string", "contentEncoding": "base64"}},
+            "required": ["base64"],
+            "additionalProperties": False,
+        },
+    ],
+}
+INPUT_FIELDS: Schema = {
     "features": FEATURES,
+    "url": {"type": "string", "description": "A URL, as it stands somewhere."},
+    "email": EMAIL,
+    "text": {"type": "string", "description": "A text that somebody wrote."},
+}
+EXPLAIN: Schema = {"type": "integer", "minimum": 0, "maximum": 100, "default": 0}
+KEEP: Schema = {"type": "boolean", "default": True}
+LABEL: Schema = {"enum": [1, -1]}
+EXPLAIN_TOLD = "How many features to name that moved the score most."
+KEEP_TOLD = "Whether the input is kept, so that feedback may come by prediction_id."
+LABEL_TOLD = "1: an anomaly, -1: normal."
+FEEDBACK_ID_TOLD = "Makes a retry harmless: the same id is learnt once."
+MODERATOR_TOLD = "Who says so."
+PREDICT_FIELDS: Schema = INPUT_FIELDS | {
+    "explain": EXPLAIN | {"description": EXPLAIN_TOLD},
+    "keep": KEEP | {"description": KEEP_TOLD},
+}
+FEEDBACK_FIELDS: Schema = INPUT_FIELDS | {
     "prediction_id": ID | {"description": "Stands for the input of that prediction."},
-    "label": {"enum": [1, -1], "description": "1: an anomaly, -1: normal."},
-    "feedback_id": MAYBE_ID | {"description": "Makes a retry harmless: the same id is learnt once."},
-    "moderator": MAYBE_ID | {"description": "Who says so."},
+    "label": LABEL | {"description": LABEL_TOLD},
+    "feedback_id": MAYBE_ID | {"description": FEEDBACK_ID_TOLD},
+    "moderator": MAYBE_ID | {"description": MODERATOR_TOLD},
 }
 
 
@@ -93,6 +116,7 @@ def reference(name: str) -> Schema:
 def _requests() -> dict[str, Schema]:
     predict, feedback = _predict({}), _feedback({})
     return {
+        "FeaturesIn": _closed({"tenant": TENANT} | INPUT_FIELDS, required=[]) | _one_of(INPUT_FIELDS),
         "PredictIn": _predict({"tenant": TENANT}),
         "FeedbackIn": _feedback({"tenant": TENANT}),
         "PredictItem": predict,
@@ -104,12 +128,16 @@ def _requests() -> dict[str, Schema]:
 
 
 def _predict(first: Schema) -> Schema:
-    return _closed(first | PREDICT_FIELDS, required=[*first, "features"])
+    return _closed(first | PREDICT_FIELDS, required=list(first)) | _one_of(INPUT_FIELDS)
 
 
 def _feedback(first: Schema) -> Schema:
-    one_input = {"oneOf": [{"required": ["features"]}, {"required": ["prediction_id"]}]}
+    one_input = _one_of([*INPUT_FIELDS, "prediction_id"])
     return _closed(first | FEEDBACK_FIELDS, required=[*first, "label"]) | one_input
+
+
+def _one_of(fields: Iterable[str]) -> Schema:
+    return {"oneOf": [{"required": [field]} for field in fields]}
 
 
 def _batch(item: str) -> Schema:

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
+from app.features.featurizing import Kind
+from app.features.found import Found
 from app.learning.config import Value
 from app.tenants.pending import Kept
 from app.tenants.registry import ListedTenant, Readiness
@@ -55,3 +57,10 @@ class Keeps(Protocol):
 
     async def recall(self, tenant: str, prediction_id: str) -> Kept:
         """A kept prediction of this tenant."""
+
+
+class Featurizes(Protocol):
+    """What turns raw inputs into features."""
+
+    def __call__(self, kind: Kind, raw: str | bytes, version: int, /) -> Found:
+        """The features of an input, by a version of the featurizers."""

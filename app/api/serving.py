@@ -11,18 +11,20 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.inputs import tenant_name
 from app.api.limits import Limits
-from app.api.seams import Holds, Keeps
+from app.api.seams import Featurizes, Holds, Keeps
+from app.features.featurizing import features_of
 from app.tenants.tenant import Tenant
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Serving(NamedTuple):
-    """The tenants of this worker, the predictions it keeps, and the limits on a request."""
+    """The tenants of this worker, the predictions it keeps, the limits on a request, and what reads raw inputs."""
 
     tenants: Holds
     pending: Keeps
     limits: Limits
+    featurize: Featurizes = features_of
 
     async def tenant(self, name: str) -> Tenant:
         """The tenant of this name, made if it may be made."""

@@ -12,7 +12,8 @@ from app.api.errors import TooLarge
 from app.api.giving import asked_feedback, give_all
 from app.api.inputs import tenant_asked, tenant_name
 from app.api.lines import Line, LineStream, TooLong
-from app.api.predicting import predicted
+from app.api.pacing import one_by_one
+from app.api.predicting import predicted, predicted_raw
 from app.api.problems import ItemRefused, refused
 from app.api.queries import query
 from app.api.serving import Serving
@@ -63,7 +64,7 @@ async def _predicted_all(
         places = list(run)
         some = [lines[index] for index in places]
         together = _predicted_together(serve, name, [questions[index][1] for index in places], some)
-        results += together or [await _answered(serve, line, outside, request_id) for line in some]
+        results += together or await one_by_one(_answered(serve, line, outside, request_id) for line in some)
     return results
 
 
@@ -102,7 +103,7 @@ async def _predicted(serve: Serving, line: Line, outside: str | None) -> Predict
     asked = decoded(predict_decoder, given)
     name = tenant_asked(asked, outside)
     tenant = serve.tenants.held(name) or await serve.tenant(name)
-    return predicted(serve, tenant, asked, given)
+    return predicted(serve, tenant, asked, given) if asked.features else await predicted_raw(serve, tenant, asked)
 
 
 def _asked(serve: Serving, line: Line, outside: str | None) -> FeedbackIn | Exception:

@@ -14,14 +14,24 @@ Label = Literal[1, -1]
 Rate = float | None  # None until it is defined
 
 
+class MailIn(Struct, frozen=True, forbid_unknown_fields=True):
+    """An e-mail whose bytes are no text, as base64."""
+
+    base64: bytes
+
+
 class Input(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is to be scored: exactly one of the four. The features stay JSON until a kernel reads them."""
 
     tenant: str | UnsetType = UNSET
     features: Raw = NO_FEATURES
     url: str | UnsetType = UNSET
-    email: str | UnsetType = UNSET
+    email: str | MailIn | UnsetType = UNSET
     text: str | UnsetType = UNSET
+
+
+class FeaturesIn(Input, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A question: what the input is turned into. The tenant says by which version of the featurizers."""
 
 
 class PredictIn(Input, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,7 +72,10 @@ class Contribution(Struct, frozen=True):
 
 
 class PredictOut(Struct, frozen=True):
-    """A verdict: 1 is an anomaly, -1 is normal. `version` is the number of log events that it knows."""
+    """A verdict: 1 is an anomaly, -1 is normal. `version` is the number of log events that it knows.
+
+    `cut` says what of the input was not looked at, if there is such a part.
+    """
 
     prediction_id: str | None
     tenant: str
@@ -72,6 +85,7 @@ class PredictOut(Struct, frozen=True):
     algorithm: str
     needs_review: bool
     explanation: Sequence[Contribution] = ()
+    cut: Sequence[str] | UnsetType = UNSET
 
 
 class ServedOut(Struct, frozen=True):
@@ -95,6 +109,16 @@ class FeedbackOut(Struct, frozen=True):
     duplicate: bool
     reason: str | None
     served: ServedOut | None
+    cut: Sequence[str] | UnsetType = UNSET
+
+
+class FeaturesOut(Struct, frozen=True):
+    """What an input is turned into, in order; `cut` says what of it was not looked at, if there is such a part."""
+
+    kind: Literal["features", "url", "email", "text"]
+    featurizer: int
+    features: dict[str, float]
+    cut: Sequence[str] | UnsetType = UNSET
 
 
 class PredictBatchOut(Struct, frozen=True):
@@ -218,6 +242,7 @@ class ProblemKindOut(Struct, frozen=True):
     remedy: str
 
 
+features_decoder = msgspec.json.Decoder(FeaturesIn)
 predict_decoder = msgspec.json.Decoder(PredictIn)
 feedback_decoder = msgspec.json.Decoder(FeedbackIn)
 predict_batch_decoder = msgspec.json.Decoder(PredictBatchIn)

@@ -12,7 +12,7 @@ from tests.api.fakes import FakePending, FakeTenants
 
 SMALL = Limits(
     max_body_bytes=20_000, max_import_bytes=1_000_000, max_batch_items=20, max_line_bytes=1000,
-    max_features_per_example=50,
+    max_features_per_example=500,
 )  # fmt: skip
 
 

@@ -1,12 +1,15 @@
 """Tenants and kept predictions in memory: the real state and the real kernels, without a store."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
 
+from app.features.found import Found
 from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
+from app.learning.example import example_of
 from app.learning.snapshot import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
@@ -16,6 +19,23 @@ from app.tenants.pending import Kept
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotting import SnapshotTaken
 from app.tenants.tenant import Feedback, Given, Tenant, Verdict
+
+
+class FakeFeaturizer:
+    """Every word is a feature, and so is the version; of an input nothing is looked at behind `longest`."""
+
+    def __init__(self) -> None:
+        self.longest = 1_000_000
+        self.asked: list[tuple[str, str | bytes]] = []
+        self.threads: set[int] = set()
+
+    def __call__(self, kind: str, raw: str | bytes, version: int, /) -> Found:
+        self.asked.append((kind, raw))
+        self.threads.add(threading.get_ident())
+        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        words = dict.fromkeys(text[: self.longest].split(), 1.0)
+        cut = [f"what comes after {self.longest} characters"] if len(text) > self.longest else []
+        return Found(example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut)
 
 
 class FakeTenants:

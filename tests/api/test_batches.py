@@ -37,11 +37,13 @@ BAD: list[tuple[Any, str, int]] = [
     ({}, "bad-input", 422),
     (7, "bad-input", 422),
     (None, "bad-input", 422),
-    ({"features": {"a": "x"}}, "bad-features", 422),
+    ({"features": {"a": None}}, "bad-features", 422),
     ({"features": {"a": 1}, "surprise": 1}, "bad-input", 422),
     ({"tenant": "other", "features": {"a": 1}}, "bad-input", 422),
-    ({"url": "http://x"}, "not-implemented", 501),
-    ({"features": {f"f{i}": 1 for i in range(51)}}, "too-large", 413),
+    ({"url": "http://x", "text": "x"}, "bad-input", 422),
+    ({"email": {"base64": "*"}}, "bad-input", 422),
+    ({"text": ""}, "bad-features", 422),
+    ({"features": {f"f{i}": 1 for i in range(501)}}, "too-large", 413),
 ]
 
 

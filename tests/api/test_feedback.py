@@ -154,8 +154,3 @@ async def test_feedback_needs_an_input(service: Service) -> None:
     answer = await service.client.post("/feedback", json={"tenant": "acme", "label": 1})
     assert answer.status_code == 422
     assert "there is no input" in answer.json()["detail"]
-
-
-async def test_inputs_without_a_featurizer_are_refused_with_a_sentence(service: Service) -> None:
-    answer = await service.client.post("/feedback", json={"tenant": "acme", "url": "http://x", "label": 1})
-    assert answer.status_code == 501

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from app.api import examples
 from app.api.application import create_app
-from app.api.wire import FeedbackIn, PredictIn
+from app.api.wire import FeaturesIn, FeedbackIn, Input, PredictIn
 from app.learning.config import DEFAULTS
 from tests.api.conftest import Service
 
@@ -27,7 +27,7 @@ ROUTES = {
     "post /predict", "post /feedback", "post /predict/batch", "post /feedback/batch", "get /tenants",
     "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
-    "get /livez", "get /readyz", "get /problems", "get /problems/{name}",
+    "post /features", "get /livez", "get /readyz", "get /problems", "get /problems/{name}",
 }  # fmt: skip
 
 
@@ -81,11 +81,12 @@ def test_operation_ids_are_unique() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "struct"), [("PredictIn", PredictIn), ("FeedbackIn", FeedbackIn)], ids=["PredictIn", "FeedbackIn"]
+    ("name", "struct"),
+    [("PredictIn", PredictIn), ("FeedbackIn", FeedbackIn), ("FeaturesIn", FeaturesIn)],
+    ids=["PredictIn", "FeedbackIn", "FeaturesIn"],
 )
-def test_a_request_s_schema_has_the_fields_of_its_struct(name: str, struct: type[PredictIn] | type[FeedbackIn]) -> None:
-    not_yet = {"url", "email", "text"}  # until their featurizers exist
-    assert SCHEMAS[name]["properties"].keys() | not_yet == set(struct.__struct_fields__)
+def test_a_request_s_schema_has_the_fields_of_its_struct(name: str, struct: type[Input]) -> None:
+    assert SCHEMAS[name]["properties"].keys() == set(struct.__struct_fields__)
 
 
 def test_every_setting_is_in_the_schema() -> None:
@@ -96,7 +97,13 @@ def test_every_setting_is_in_the_schema() -> None:
 async def test_examples_of_requests_are_answered_as_the_schema_says(service: Service) -> None:
     for route, body, shape in (
         ("/predict", examples.PREDICT, "PredictOut"),
+        ("/predict", examples.PREDICT_URL, "PredictOut"),
+        ("/predict", examples.PREDICT_EMAIL, "PredictOut"),
+        ("/predict", examples.PREDICT_EMAIL_BYTES, "PredictOut"),
+        ("/predict", examples.PREDICT_TEXT, "PredictOut"),
+        ("/features", examples.FEATURES_OF_URL, "FeaturesOut"),
         ("/feedback", examples.FEEDBACK, "FeedbackOut"),
+        ("/feedback", examples.FEEDBACK_URL, "FeedbackOut"),
         ("/predict/batch", examples.PREDICT_BATCH, "PredictBatchOut"),
         ("/feedback/batch", examples.FEEDBACK_BATCH, "FeedbackBatchOut"),
     ):

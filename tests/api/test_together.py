@@ -21,9 +21,12 @@ UNUSUAL: list[dict[str, Any]] = [
     {"features": {"a": 1}, "keep": False},
     {"features": {}},
     {"features": {"a": "x"}},
+    {"features": {"a": None}},
     {"features": {f"f{i}": 1 for i in range(51)}},
     {"features": {"a": 1}, "tenant": "other"},
     {"url": "http://x"},
+    {"text": "a few words", "explain": 3},
+    {"email": {"base64": "U3ViamVjdDogaGkNCg0KaGkNCg=="}},
     {},
 ]
 

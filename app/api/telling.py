@@ -1,0 +1,28 @@
+"""What became of a label, as it is answered."""
+
+from app.api.wire import FeedbackOut, ServedOut
+from app.learning.errors import SluiceError
+from app.learning.events import Served
+from app.tenants.tenant import Given, Tenant
+
+NO_LOSS = "no loss: the score was already right by a margin"
+
+
+def told(tenant: Tenant, label: int, served: Served | None, given: Given | SluiceError) -> FeedbackOut | Exception:
+    """The outcome, with what had been served."""
+    if isinstance(given, Exception):
+        return given
+    outcome = given.outcome
+    return FeedbackOut(
+        tenant=tenant.name,
+        feedback_id=given.feedback_id,
+        version=outcome.version,
+        label=label,  # type: ignore[arg-type]  # 1 or -1
+        predicted=outcome.predicted,  # type: ignore[arg-type]  # 1 or -1
+        score=outcome.score,
+        loss=outcome.loss,
+        updated=outcome.updated,
+        duplicate=given.duplicate,
+        reason=None if outcome.updated else outcome.refused or NO_LOSS,
+        served=ServedOut(served.label, served.score) if served else None,  # type: ignore[arg-type]  # 1 or -1
+    )
