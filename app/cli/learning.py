@@ -3,15 +3,13 @@
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-from tqdm import tqdm
 
+from app.cli.waiting import watched
 from app.datasets.batch import Batch
-from app.datasets.reading import Progress, read
+from app.datasets.reading import read
 from app.datasets.shuffling import shuffled
 from app.learning.state import TenantState
 
@@ -80,9 +78,14 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
     """Learn every example of the file with every learner, with a progress bar on a terminal."""
     seen = Pass()
     start = time.perf_counter()
-    with _bar(quiet=chosen.quiet) as progress:
+    with watched(quiet=chosen.quiet) as watch:
         source = read(
-            chosen.file, format=chosen.format, on_error=chosen.on_error, report=seen.report, progress=progress
+            chosen.file,
+            format=chosen.format,
+            featurizer=chosen.featurizer,
+            on_error=chosen.on_error,
+            report=seen.report,
+            watch=watch,
         )
         for batch in source if chosen.shuffle is None else shuffled(source, chosen.shuffle):
             seen.see(batch)
@@ -91,7 +94,7 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
                 if keep_names:
                     _remember(learner.state, batch)
     seen.seconds = time.perf_counter() - start
-    _say(seen)
+    say_skipped(seen)
     return seen
 
 
@@ -102,18 +105,8 @@ def _remember(state: TenantState, batch: Batch) -> None:
     state.names.remember(keys[new], [batch.name_at(place) for place in places[new].tolist()])
 
 
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Progress]:
-    with tqdm(unit="B", unit_scale=True, file=sys.stderr, disable=quiet or None, leave=False) as bar:
-
-        def progress(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield progress
-
-
-def _say(seen: Pass) -> None:
+def say_skipped(seen: Pass) -> None:
+    """Name the first malformed lines that were left out, and count the others."""
     for fault in seen.faults:
         print(f"skipped {fault}", file=sys.stderr)
     if seen.skipped > len(seen.faults):

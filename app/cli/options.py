@@ -1,11 +1,12 @@
 """Options that several commands share: where the examples come from, and how to learn from them."""
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 from app.datasets.faults import OnError
 from app.datasets.formats import Format
+from app.features.featurizing import NEWEST, VERSIONS
 from app.learning.config import ALWAYS, DEFAULTS, WITH_COSTS, Value, config_of
 from app.learning.errors import BadSetting
 from kernels.registry import ALGORITHMS, load
@@ -36,18 +37,42 @@ SETTINGS: dict[str, str] = {
     "max_features": "features at most; new ones are dropped after that",
 }
 
+INPUTS = """what FILE may be (docs/formats.md has the details); files may be compressed with gz, xz or bz2:
+  libsvm  .libsvm, .svm      label index:value index:value ...
+  vw      .vw                label |namespace name:value name ...
+  jsonl   .jsonl, .ndjson    {"label": 1, "features": {...}}; or instead of features: "url", "email", "text"
+  urls    .tsv               timestamp TAB label TAB url
+  texts   .tsv               label TAB text; the label is spam, ham, 1, -1 or 0
+  mails   .tar, a folder     raw messages. With a file named index (lines: spam ../data/inmail.1) in its order; else
+                             files in folders named spam... and ham..., mixed in an order that is always the same
+Other names: the first line tells the format. Labels: 1 is an anomaly, -1 or 0 normal."""
+
 
 def add_source(parser: ArgumentParser) -> None:
     """Add the file and how to read it."""
-    parser.add_argument(
-        "file", metavar="FILE", help="LIBSVM, VW text, JSONL or URL TSV; .gz, .xz, .bz2; - is standard input"
-    )
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = INPUTS
+    parser.add_argument("file", metavar="FILE", help="a file or folder, see below; - is standard input")
+    add_reading(parser)
+    parser.add_argument("--shuffle", type=int, metavar="SEED", help="in a random order; holds the file in memory")
+
+
+def add_reading(parser: ArgumentParser) -> None:
+    """Add how a file is read."""
     parser.add_argument("--format", choices=get_args(Format), help="the format, where name and first line do not tell")
     parser.add_argument(
         "--on-error", choices=get_args(OnError), default="stop", help="what to do at a malformed line (default: stop)"
     )
-    parser.add_argument("--shuffle", type=int, metavar="SEED", help="in a random order; holds the file in memory")
+    add_featurizer(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def add_featurizer(parser: ArgumentParser) -> None:
+    """Add the version of what turns URLs, mails and texts into features."""
+    parser.add_argument(
+        "--featurizer", type=int, choices=VERSIONS, default=NEWEST, metavar="N",
+        help=f"version of what turns URLs, mails and texts into features (default: {NEWEST})",
+    )  # fmt: skip
 
 
 def add_settings(parser: ArgumentParser) -> None:

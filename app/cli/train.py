@@ -50,7 +50,13 @@ def save(state: TenantState, path: Path) -> None:
 def _start(chosen: Namespace) -> TenantState:
     given = given_settings(chosen)
     if chosen.onto is None:
-        return TenantState(settings_for(chosen.algorithm or "cs-ssol", given))
+        return TenantState(settings_for(chosen.algorithm or "cs-ssol", given | {"featurizer": chosen.featurizer}))
     if given or chosen.algorithm:
         raise BadSetting("--onto goes on under the model's own settings: give no algorithm and no settings with it")
-    return load_model(chosen.onto)
+    state = load_model(chosen.onto)
+    if state.config.featurizer != chosen.featurizer:
+        raise BadSetting(
+            f"{chosen.onto} has learnt what version {state.config.featurizer} of the featurizers makes of inputs: "
+            f"give --featurizer {state.config.featurizer}"
+        )
+    return state

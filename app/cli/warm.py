@@ -11,6 +11,7 @@ import tempfile
 import time
 from argparse import Namespace
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from app.datasets.reading import read
+from app.features.featurizing import KINDS, VERSIONS, features_of
 from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot import dump, load
@@ -28,6 +30,7 @@ from kernels.registry import ALGORITHMS
 
 JSON_SAMPLE = b'{"a": 0.5, "b": 0.12345678901234567}'
 SAMPLES = {"sample.libsvm": "1 1:0.5 2:1\n-1 2:1e300 3:1\n", "sample.vw": "1 |a b:0.5 c\n-1 |a b d:0.25\n"}
+RAW_SAMPLE = "http://user@www.example.co.uk:80/a/b.html?c=d#e\n\nWin 1,000 now!"  # a URL, a text or a mail
 FEATURES = 200  # enough for the table to grow
 
 
@@ -48,6 +51,7 @@ def warm(_: Namespace) -> None:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         tasks = {pool.submit(_read_samples): "reading"}
         tasks |= {pool.submit(_use_names): "names"}
+        tasks |= {pool.submit(_turn_into_features): "featurizers"}
         tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
         for number, task in enumerate(as_completed(tasks), 1):
             task.result()
@@ -63,6 +67,14 @@ def _read_samples() -> None:
             path.write_text(text)
             for batch in read(path, on_error="skip"):
                 TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
+
+
+def _turn_into_features() -> None:
+    """Every kind of raw input, by every version, as text and as bytes."""
+    for kind, version in product(KINDS, VERSIONS):
+        for raw in (RAW_SAMPLE, RAW_SAMPLE.encode()):
+            example = features_of(kind, raw, version).example
+            apply(TenantState(), FeedbackGiven(example, label=1))
 
 
 def _use_names() -> None:

@@ -1,4 +1,6 @@
-"""JSON lines: `{"label": 1, "features": {"name": 0.5}}` or `{"label": -1, "url": "..."}`; other fields are ignored."""
+"""JSON lines: a label, and one of features, url, email and text; other fields are ignored."""
+
+from functools import partial
 
 import msgspec
 
@@ -7,42 +9,50 @@ from app.datasets.errors import MalformedLine
 from app.datasets.faults import Faults
 from app.datasets.lines import Block
 from app.datasets.rows import Rows, parse_lines
-from app.features.url import url_features
-from kernels.examples import LARGEST_VALUE
+from app.features.featurizing import KINDS, Kind, features_of
+from app.learning.errors import BadExample
+from app.learning.example import Example, example_of_json
 from kernels.parsing import LONGEST_NAME_BYTES
 
 LABELS = {1: 1.0, -1: -1.0, 0: -1.0}
+Raw = str | msgspec.UnsetType
 
 
 class Line(msgspec.Struct):
-    """One line; exactly one of `features` and `url` is there."""
+    """One line; exactly one of its fields beside the label is there."""
 
     label: int
-    features: dict[str, float | bool] | msgspec.UnsetType = msgspec.UNSET
-    url: str | msgspec.UnsetType = msgspec.UNSET
+    features: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    url: Raw = msgspec.UNSET
+    email: Raw = msgspec.UNSET
+    text: Raw = msgspec.UNSET
+
+    def raws(self) -> list[tuple[Kind, str]]:
+        """What is there to be turned into features."""
+        fields: dict[Kind, Raw] = {"url": self.url, "email": self.email, "text": self.text}
+        return [(kind, raw) for kind, raw in fields.items() if raw is not msgspec.UNSET]
 
 
 DECODER = msgspec.json.Decoder(Line)
 
 
-def parse(block: Block, faults: Faults) -> Batch:
+def parse(block: Block, faults: Faults, featurizer: int) -> Batch:
     """Parse a block of lines."""
-    return parse_lines(block, faults, _add)
+    return parse_lines(block, faults, partial(_add, featurizer))
 
 
-def _add(rows: Rows, text: bytes) -> None:
+def _add(featurizer: int, rows: Rows, text: bytes) -> None:
     line = _decode(text)
     if line.label not in LABELS:
         raise MalformedLine(f"{line.label} is not a label (1, -1 or 0)")
-    if (line.features is msgspec.UNSET) == (line.url is msgspec.UNSET):
-        raise MalformedLine("there must be either features or a url")
-    label = LABELS[line.label]
-    if line.url is not msgspec.UNSET:
-        names = url_features(line.url)
-        rows.add(label, names, [1.0] * len(names))
-    elif line.features is not msgspec.UNSET:
-        _check(line.features)
-        rows.add(label, line.features.keys(), map(float, line.features.values()))
+    raws = line.raws()
+    if len(raws) + (line.features is not msgspec.UNSET) != 1:
+        raise MalformedLine(f"there must be exactly one of features, {', '.join(KINDS[:-1])} and {KINDS[-1]}")
+    if line.features is not msgspec.UNSET:
+        rows.add(LABELS[line.label], _example(line.features))
+    else:
+        ((kind, raw),) = raws
+        rows.add(LABELS[line.label], features_of(kind, raw, featurizer).example)
 
 
 def _decode(text: bytes) -> Line:
@@ -52,11 +62,14 @@ def _decode(text: bytes) -> Line:
         raise MalformedLine(str(error)) from error
 
 
-def _check(features: dict[str, float | bool]) -> None:
-    for name, value in features.items():
-        if not abs(value) <= LARGEST_VALUE:
-            raise MalformedLine(f"{name!r}: {value} is beyond {LARGEST_VALUE:g}")
-        if not name:
-            raise MalformedLine("a feature has no name")
-        if len(name) > LONGEST_NAME_BYTES // 4 and len(name.encode()) > LONGEST_NAME_BYTES:
-            raise MalformedLine(f"the name {name[:40]!r}... is longer than {LONGEST_NAME_BYTES} bytes")
+def _example(features: msgspec.Raw) -> Example:
+    """The same as a service makes of it."""
+    try:
+        example = example_of_json(memoryview(features))
+    except BadExample as error:
+        raise MalformedLine(str(error)) from error
+    if len(memoryview(features)) > LONGEST_NAME_BYTES:
+        for name in example.names:
+            if len(name.encode()) > LONGEST_NAME_BYTES:
+                raise MalformedLine(f"the name {name[:40]!r}... is longer than {LONGEST_NAME_BYTES} bytes")
+    return example

@@ -75,10 +75,15 @@ class Source:
             raise DatasetError(self.name, f"cannot be read: {error}") from error
 
 
+def name_of(path: str | Path) -> str:
+    """What a dataset is called in messages."""
+    return "standard input" if path == STDIN else str(path)
+
+
 @contextmanager
 def open_source(path: str | Path) -> Iterator[Source]:
     """Open a file, or standard input for "-"."""
-    name = "standard input" if path == STDIN else str(path)
+    name = name_of(path)
     with ExitStack() as stack:
         try:
             file = CountingFile(stack.enter_context(_open_raw(path)))

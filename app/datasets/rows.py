@@ -1,6 +1,6 @@
-"""Collects examples whose features come as Python strings and numbers."""
+"""Collects examples one by one, to be made a batch of."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,8 +8,21 @@ from app.datasets.batch import Batch
 from app.datasets.errors import MalformedLine
 from app.datasets.faults import Faults
 from app.datasets.lines import Block
-from kernels.arrays import Keys
-from kernels.hashing import SEPARATOR, hash_names, key_of
+from app.learning.example import Example
+from kernels.arrays import Ints
+
+
+class NamesOfExamples:
+    """The names of several examples, one behind the other; a name is made when it is asked for."""
+
+    def __init__(self, starts: Ints, names: list[Sequence[str]]) -> None:
+        self._starts = starts
+        self._names = names
+
+    def __getitem__(self, position: int, /) -> str:
+        """Return the name of the non-zero at `position`."""
+        which = int(np.searchsorted(self._starts, position, side="right")) - 1
+        return self._names[which][position - int(self._starts[which])]
 
 
 class Rows:
@@ -17,25 +30,29 @@ class Rows:
 
     def __init__(self) -> None:
         self._labels: list[float] = []
-        self._starts = [0]
-        self._names: list[str] = []
-        self._values: list[float] = []
+        self._examples: list[Example] = []
+        self.nonzeros = 0
 
-    def add(self, label: float, names: Collection[str], values: Iterable[float]) -> None:
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self._labels)
+
+    def add(self, label: float, example: Example) -> None:
         """Add an example."""
         self._labels.append(label)
-        self._names += names
-        self._values += values
-        self._starts.append(len(self._names))
+        self._examples.append(example)
+        self.nonzeros += example.keys.size
 
     def batch(self) -> Batch:
         """Return what has been added."""
+        starts = np.zeros(len(self) + 1, np.int64)
+        np.cumsum([example.keys.size for example in self._examples], out=starts[1:])
         return Batch(
-            starts=np.array(self._starts, np.int64),
-            keys=_keys_of(self._names),
-            values=np.array(self._values, np.float64),
+            starts=starts,
+            keys=np.concatenate([np.empty(0, np.uint64), *(example.keys for example in self._examples)]),
+            values=np.concatenate([np.empty(0), *(example.values for example in self._examples)]),
             labels=np.array(self._labels, np.float64),
-            names=self._names,
+            names=NamesOfExamples(starts, [example.names for example in self._examples]),
         )
 
 
@@ -49,14 +66,3 @@ def parse_lines(block: Block, faults: Faults, add_line: Callable[[Rows, bytes], 
             if not faults.note(number, str(fault)):
                 break
     return rows.batch()
-
-
-def _keys_of(names: list[str]) -> Keys:
-    keys = np.empty(len(names), np.uint64)
-    if names:
-        text = np.frombuffer(chr(SEPARATOR).join(names).encode(), np.uint8)
-        if np.count_nonzero(text == SEPARATOR) == len(names) - 1:
-            hash_names(text, keys)
-        else:  # a name contains the separator
-            keys[:] = [key_of(name) for name in names]
-    return keys

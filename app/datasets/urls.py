@@ -1,23 +1,25 @@
 """URL lists: `timestamp<TAB>label<TAB>url`; the timestamp may be empty and is not used."""
 
+from functools import partial
+
 from app.datasets.batch import Batch
 from app.datasets.errors import MalformedLine
 from app.datasets.faults import Faults
 from app.datasets.lines import Block
 from app.datasets.rows import Rows, parse_lines
 from app.datasets.scanning import quoted
-from app.features.url import url_features
+from app.features.featurizing import features_of
 
 LABELS = {b"1": 1.0, b"+1": 1.0, b"-1": -1.0, b"0": -1.0}
 FIELDS = 3
 
 
-def parse(block: Block, faults: Faults) -> Batch:
+def parse(block: Block, faults: Faults, featurizer: int) -> Batch:
     """Parse a block of lines."""
-    return parse_lines(block, faults, _add)
+    return parse_lines(block, faults, partial(_add, featurizer))
 
 
-def _add(rows: Rows, text: bytes) -> None:
+def _add(featurizer: int, rows: Rows, text: bytes) -> None:
     fields = text.split(b"\t")
     if len(fields) != FIELDS:
         raise MalformedLine(f"{quoted(text)} is not timestamp, label and URL with tabs between them")
@@ -27,7 +29,7 @@ def _add(rows: Rows, text: bytes) -> None:
     if not url:
         raise MalformedLine("the URL is empty")
     try:
-        names = url_features(url.decode())
+        found = features_of("url", url.decode(), featurizer)
     except UnicodeDecodeError as error:
         raise MalformedLine(f"{quoted(url)} is not UTF-8") from error
-    rows.add(LABELS[label], names, [1.0] * len(names))
+    rows.add(LABELS[label], found.example)

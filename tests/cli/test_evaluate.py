@@ -142,6 +142,8 @@ def test_a_warm_start_compiles_nothing(dataset: Path, tmp_path: Path) -> None:
     assert sluice("evaluate", str(dataset), "--compare", ",".join(ALGORITHMS)).returncode == 0
     assert sluice("train", str(dataset), "--out", model).returncode == 0
     assert sluice("inspect", model).returncode == 0
+    assert sluice("features", "--url", "http://a.b.co.uk/c?d=e").returncode == 0
+    assert sluice("features", "--email", "-", stdin=b"Subject: x\n\nhttp://a.b/").returncode == 0
     assert _compiled() == before
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from app.datasets.errors import DatasetError
@@ -61,19 +63,31 @@ BAD = [
     ("jsonl", '{"features": {}}', "Object missing required field `label`"),
     ("jsonl", '{"label": 2, "features": {}}', "2 is not a label (1, -1 or 0)"),
     ("jsonl", '{"label": true, "features": {}}', "Expected `int`, got `bool` - at `$.label`"),
-    ("jsonl", '{"label": 1}', "there must be either features or a url"),
-    ("jsonl", '{"label": 1, "url": "a", "features": {}}', "there must be either features or a url"),
-    ("jsonl", '{"label": 1, "features": {"a": "1"}}', "Expected `bool | float`, got `str` - at `$.features[...]`"),
+    ("jsonl", '{"label": 1}', "there must be exactly one of features, url, email and text"),
+    ("jsonl", '{"label": 1, "url": "a", "features": {}}', "there must be exactly one of features, url, email and text"),
+    (
+        "jsonl",
+        '{"label": 1, "features": {"a": [1]}}',
+        "feature 'a' is [1.0]; it must be a number, true, false or a text",
+    ),
     ("jsonl", '{"label": 1, "features": {"a": NaN}}', "JSON is malformed: invalid character (byte 31)"),
-    ("jsonl", '{"label": 1, "features": {"a": 1e999}}', "Number out of range - at `$.features[...]`"),
-    ("jsonl", '{"label": 1, "features": {"a": -1e101}}', "'a': -1e+101 is beyond 1e+100"),
-    ("jsonl", '{"label": 1, "features": {"": 1}}', "a feature has no name"),
+    (
+        "jsonl",
+        '{"label": 1, "features": {"a": 1e999}}',
+        "feature 'a' is inf: values must be finite, at most 1e+100 in size",
+    ),
+    (
+        "jsonl",
+        '{"label": 1, "features": {"a": -1e101}}',
+        "feature 'a' is -1e+101: values must be finite, at most 1e+100 in size",
+    ),
+    ("jsonl", '{"label": 1, "features": {"": 1}}', "a feature name is empty"),
     (
         "jsonl",
         '{"label": 1, "features": {"' + 5000 * "a" + '": 1}}',
         f"the name '{40 * 'a'}'... is longer than 4096 bytes",
     ),
-    ("tsv", "1\thttp://a.b/", "'1\\thttp://a.b/' is not timestamp, label and URL with tabs between them"),
+    ("tsv", "2019\thttp://a.b/", "'2019\\thttp://a.b/' is not timestamp, label and URL with tabs between them"),
     ("tsv", "\tx\thttp://a.b/", "'x' is not a label (1, -1 or 0)"),
     ("tsv", "\t1\t", "the URL is empty"),
 ]
@@ -108,6 +122,22 @@ def test_line_numbers_do_not_depend_on_the_blocks(write: Write, block_bytes: int
     found = examples(read(path, on_error="skip", report=skipped, block_bytes=block_bytes))
     assert [label for label, _ in found] == [1.0, 1.0, -1.0]
     assert [line_number for line_number, _ in skipped.first] == [4, 7]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("spam", "'spam' is not label and text with a tab between them"),
+        ("eggs\tand bacon", "'eggs' is not a label (spam, ham, 1, -1 or 0)"),
+    ],
+)
+def test_a_text_needs_a_label_before_a_tab(write: Write, line: str, reason: str) -> None:
+    path = write(f"ham\thello\n{line}\nspam\tWIN\n", "data.tsv")
+    skipped = SkippedLines()
+    assert len(examples(read(path, on_error="skip", report=skipped))) == 2
+    assert skipped.first == [(2, reason)]
+    with pytest.raises(DatasetError, match=f"data.tsv:2: {re.escape(reason)}"):
+        list(read(path))
 
 
 def test_a_url_must_be_utf8(write: Write) -> None:

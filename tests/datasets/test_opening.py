@@ -11,6 +11,7 @@ import pytest
 
 from app.datasets.errors import DatasetError
 from app.datasets.reading import read
+from app.datasets.watching import Watch
 
 from .conftest import Write
 from .oracle import examples
@@ -73,7 +74,7 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"absent.svm: No such file"):
         list(read(tmp_path / "absent.svm"))
     with pytest.raises(DatasetError, match="Is a directory"):
-        list(read(tmp_path))
+        list(read(tmp_path, format="libsvm"))
 
 
 @pytest.mark.parametrize("compress", [bytes, *COMPRESSIONS.values()])
@@ -103,7 +104,7 @@ def test_a_live_stream_is_read_as_it_comes(pipe: FileIO) -> None:
 def test_progress_is_counted_in_bytes_of_the_file(write: Write, suffix: str) -> None:
     path = write(COMPRESSIONS.get(suffix, bytes)(TEXT), f"data.svm{suffix}")
     seen: list[tuple[int, int | None]] = []
-    list(read(path, block_bytes=4096, progress=lambda done, total: seen.append((done, total))))
+    list(read(path, block_bytes=4096, watch=Watch(lambda done, total: seen.append((done, total)))))
     size = path.stat().st_size
     assert seen == sorted(seen)
     assert len(seen) > 2
@@ -114,7 +115,7 @@ def test_the_length_of_a_pipe_is_unknown(pipe: FileIO) -> None:
     pipe.write(b"1 1:1\n")
     pipe.close()
     seen: list[tuple[int, int | None]] = []
-    list(read("-", progress=lambda done, total: seen.append((done, total))))
+    list(read("-", watch=Watch(lambda done, total: seen.append((done, total)))))
     assert seen == [(6, None)]
 
 

@@ -4,18 +4,22 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.formats import FORMATS, Format
+from app.datasets.formats import Format
 from app.datasets.lines import blocks
 from app.datasets.opening import open_source
 from app.datasets.reading import read
+from app.features.featurizing import Kind, features_of
 
 from .conftest import Write
-from .oracle import Example, examples
+from .oracle import Example, Features, examples
 
 TEXTS: dict[Format, str] = {
     "libsvm": "1 1:1 2:0.5\r\n\n# comment | {\n-1\n0 17:-3e2 # end\n   \n+1 5:1",
     "vw": "1 |a x y:2\r\n\n-1 'tag |a:2 x |b x\n0 1.0 |\n1 | last",
-    "jsonl": '{"label": 1, "features": {"x": 1, "y": 0.5, "z": true}}\r\n\n{"label": -1, "url": "http://a.b/"}',
+    "jsonl": '{"label": 1, "features": {"x": 1, "y": 0.5, "z": true}}\r\n\n{"label": -1, "url": "http://a.b/"}\n'
+    r'{"label": 1, "email": "Subject: x\n\nbody"}'
+    '\n{"label": 0, "text": "hello"}',
+    "texts": "ham\tOk lar... 5:30 | {joking}\r\n\nspam\tWIN a\tprize\n1\tnow\n-1\tno\n0\t",
     "urls": "2019-01-01T07:15:37Z\t1\thttp://a.b/c?d|e\r\n\n\t-1\thttps://github.com/\n\t0\tx.y",
 }
 SUFFIXES: dict[str, Format] = {
@@ -26,7 +30,13 @@ SUFFIXES: dict[str, Format] = {
     "ndjson": "jsonl",
     "tsv": "urls",
 }
-each_format = pytest.mark.parametrize("form", FORMATS)
+each_format = pytest.mark.parametrize("form", TEXTS)
+
+
+def featurized(kind: Kind, raw: str) -> Features:
+    """What an input turns into, by name."""
+    example = features_of(kind, raw).example
+    return list(zip(example.names, example.values.tolist(), strict=True))
 
 
 def read_text(write: Write, form: Format) -> list[Example]:
@@ -52,17 +62,28 @@ def test_vw_file(write: Write) -> None:
 
 
 def test_jsonl_file(write: Write) -> None:
-    by_features, by_url = read_text(write, "jsonl")
+    by_features, by_url, by_email, by_text = read_text(write, "jsonl")
     assert by_features == (1.0, [("x", 1.0), ("y", 0.5), ("z", 1.0)])
-    assert by_url[0] == -1.0
-    assert ("host:a", 1.0) in by_url[1]
+    assert by_url == (-1.0, featurized("url", "http://a.b/"))
+    assert by_email == (1.0, featurized("email", "Subject: x\n\nbody"))
+    assert by_text == (-1.0, featurized("text", "hello"))
 
 
 def test_url_file(write: Write) -> None:
     found = read_text(write, "urls")
-    assert [label for label, _ in found] == [1.0, -1.0, -1.0]
-    assert ("host:github", 1.0) in found[1][1]
-    assert ("query:d", 1.0) in found[0][1]
+    given = {"http://a.b/c?d|e": 1.0, "https://github.com/": -1.0, "x.y": -1.0}
+    assert found == [(label, featurized("url", url)) for url, label in given.items()]
+
+
+def test_text_file(write: Write) -> None:
+    given = {"Ok lar... 5:30 | {joking}": -1.0, "WIN a\tprize": 1.0, "now": 1.0, "no": -1.0, "": -1.0}
+    found = read_text(write, "texts")
+    assert found == [(label, featurized("text", text)) for text, label in given.items()]
+
+
+def test_words_in_json_are_features_as_they_are_for_the_service(write: Write) -> None:
+    path = write('{"label": 1, "features": {"tld": "com", "new": true, "old": false}}', "data.jsonl")
+    assert examples(read(path)) == [(1.0, [("tld=com", 1.0), ("new", 1.0)])]
 
 
 def test_json_names_may_hold_any_character(write: Write) -> None:
