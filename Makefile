@@ -28,7 +28,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run check test e2e bench bench-kernels bench-service lock clean
+.PHONY: help setup run check test e2e bench bench-kernels bench-quality bench-service lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -53,10 +53,15 @@ e2e: setup ## tests that need system packages, which are installed: Debian's red
 		{ echo "Installing redis-server, for the tests against it."; apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; }
 	$(BIN)/pytest -n $(TEST_PROCESSES) -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 
-bench: bench-kernels bench-service ## every benchmark
+bench: bench-kernels bench-service bench-quality ## every benchmark
 
 bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries
 	.venv-bench/bin/python -m load_tests.kernels
+
+bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learners (QUICK=1: a trial)
+	@command -v bogofilter >/dev/null || { echo "Installing bogofilter, to compare with."; \
+		apt-get update -qq && apt-get install -y -qq bogofilter >/dev/null || echo "It cannot be had: its rows will be missing."; }
+	.venv-bench/bin/python -m load_tests.quality $(if $(QUICK),--quick)
 
 # In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
 bench-service: setup ## the service beside a bare FastAPI route

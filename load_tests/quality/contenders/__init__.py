@@ -1,0 +1,1 @@
+"""Learners that take part; each is tested on an example before it learns its label."""

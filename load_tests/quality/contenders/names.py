@@ -1,0 +1,4 @@
+"""Names that the tables and targets look for."""
+
+OURS = "Sluice"
+SPARSE = "Sluice, 90% sparsity"
