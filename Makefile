@@ -69,8 +69,8 @@ bench-service: setup ## the service beside a bare FastAPI route
 
 lock: $(INSTALLED) ## write the lock files anew (LOCK_OPTIONS=--upgrade takes newer versions)
 	$(LOCK) --output-file .ci/requirements.txt
-	$(LOCK) --extra dev --constraint .ci/requirements.txt --output-file .ci/requirements-dev.txt
-	$(LOCK) --extra dev --extra bench --constraint .ci/requirements-dev.txt --output-file .ci/requirements-bench.txt
+	$(LOCK) --extra dev --extra tracing --constraint .ci/requirements.txt --output-file .ci/requirements-dev.txt
+	$(LOCK) --extra dev --extra tracing --extra bench --constraint .ci/requirements-dev.txt --output-file .ci/requirements-bench.txt
 
 clean: ## remove environments, caches and builds
 	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
