@@ -1,10 +1,13 @@
-"""Prequential counts of verdicts: since the start, over a sliding window, and fading.
+"""Prequential counts of verdicts: since the start, over a sliding window, and fading; and changes of their errors.
 
 A cell is `2 * (label is 1) + (verdict is 1)`: true negatives, false positives, false negatives, true positives.
 """
 
 from kernels.arrays import Bytes, Floats, Ints
 from kernels.compiling import inner, kernel
+from kernels.drift import watch
+
+WRONG = (1, 2)  # the cells of wrong verdicts
 
 
 @kernel
@@ -13,6 +16,7 @@ def count(
     window: Ints,
     faded: Floats,
     ring: Bytes,
+    detectors: Ints,
     labels: Floats,
     scores: Floats,
     threshold: float,
@@ -20,7 +24,7 @@ def count(
 ) -> None:
     """Count the verdicts on a batch, in order; `ring` remembers the cells of the last examples."""
     for i in range(labels.size):
-        _count(total, window, faded, ring, labels[i], scores[i], threshold, fading)
+        _count(total, window, faded, ring, detectors, labels[i], scores[i], threshold, fading)
 
 
 @kernel
@@ -29,13 +33,14 @@ def count_one(
     window: Ints,
     faded: Floats,
     ring: Bytes,
+    detectors: Ints,
     label: float,
     score: float,
     threshold: float,
     fading: float,
 ) -> None:
     """Count the verdict on one example, as `count` does."""
-    _count(total, window, faded, ring, label, score, threshold, fading)
+    _count(total, window, faded, ring, detectors, label, score, threshold, fading)
 
 
 @inner
@@ -44,6 +49,7 @@ def _count(
     window: Ints,
     faded: Floats,
     ring: Bytes,
+    detectors: Ints,
     label: float,
     score: float,
     threshold: float,
@@ -60,3 +66,4 @@ def _count(
     for c in range(4):
         faded[c] *= fading
     faded[cell] += 1.0
+    watch(detectors, cell // 2, int(cell in WRONG), seen + 1)

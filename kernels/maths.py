@@ -10,6 +10,7 @@ from kernels.compiling import inner
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471803691238  # ln 2 in two parts, the first with trailing zero bits: k * LN2_HIGH is exact
 LN2_LOW = 1.9082149292705877e-10
+SQRT_HALF = 0.7071067811865476
 LARGEST = 700.0  # beyond it exp would overflow; the logistic function is 0 or 1 long before
 
 
@@ -53,6 +54,19 @@ def exponential(x: float) -> float:
     for n in range(14, 0, -1):  # |r| <= 0.35: the next term is below the rounding
         series = 1.0 + series * r / n
     return math.ldexp(series, int(k))
+
+
+@inner
+def logarithm(x: float) -> float:
+    """ln x of a positive number, in the same way: by ln((1 + t) / (1 - t)) = 2 (t + t^3 / 3 + t^5 / 5 + ...)."""
+    m, k = math.frexp(x)
+    if m < SQRT_HALF:
+        m, k = 2.0 * m, k - 1
+    t = (m - 1.0) / (m + 1.0)
+    series = 0.0
+    for n in range(23, 0, -2):  # |t| <= 0.172: the next term is below the rounding
+        series = 1.0 / n + series * t * t
+    return k * LN2_HIGH + (2.0 * t * series + k * LN2_LOW)
 
 
 @inner

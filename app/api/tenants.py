@@ -4,6 +4,7 @@
 
 import asyncio
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -15,6 +16,7 @@ from app.api.queries import query, whole_number
 from app.api.serving import DirectRoute, serving
 from app.api.wire import (
     Counts,
+    DriftOut,
     ListedOut,
     Rates,
     TenantOut,
@@ -94,7 +96,12 @@ def tenant_out(name: str, state: TenantState) -> TenantOut:
         del found[unshown]
     prequential = state.prequential
     return TenantOut(
-        tenant=name, counts=counts, recent=_rates(prequential.recent), served=_rates(prequential.served), **found
+        tenant=name,
+        counts=counts,
+        recent=_rates(prequential.recent),
+        served=_rates(prequential.served),
+        drift=msgspec.convert(state.drift, DriftOut, from_attributes=True),
+        **found,
     )
 
 

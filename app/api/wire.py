@@ -150,6 +150,26 @@ class Rates(Struct, frozen=True):
     specificity: Rate
 
 
+class ClassDriftOut(Struct, frozen=True):
+    """Changes of one class's error rate. `labels` and `error` are of the window since about the last of them.
+
+    `last_worse_at` is how many labels, of both classes, had been learnt when the last change to the worse was found.
+    """
+
+    worse: int
+    better: int
+    labels: int
+    error: Rate
+    last_worse_at: int | None
+
+
+class DriftOut(Struct, frozen=True):
+    """Whether verdicts go wrong more or less often than before: missed anomalies, and false alarms on the normal."""
+
+    anomaly: ClassDriftOut
+    normal: ClassDriftOut
+
+
 class TenantOut(Struct, frozen=True, kw_only=True):
     """A tenant's configuration and state. `recent` is over the last labels; `served` is of what was answered."""
 
@@ -163,6 +183,7 @@ class TenantOut(Struct, frozen=True, kw_only=True):
     specificity: Rate
     recent: Rates
     served: Rates
+    drift: DriftOut
     features: int
     nonzero_weights: int
     sparsity: Rate

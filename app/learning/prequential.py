@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.learning.drift import Drift, drift_of
 from kernels.arrays import Bytes, Floats, Ints
 from kernels.confusion import count, count_one
+from kernels.drift import new_detectors
 
 WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # what an example still counts for, one example later
@@ -79,7 +81,8 @@ class Confusion:
 class Prequential:
     """The running counts: since the start, over the last WINDOW examples, and fading.
 
-    Beside them those verdicts are counted that had been served, by the model of that time.
+    Beside them those verdicts are counted that had been served, by the model of that time, and detectors watch the
+    errors of each class for a change.
     """
 
     total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -87,29 +90,44 @@ class Prequential:
     faded: Floats = field(default_factory=lambda: np.zeros(4))
     ring: Bytes = field(default_factory=lambda: np.zeros(WINDOW, np.uint8))
     answers: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
+    detectors: Ints = field(default_factory=new_detectors)
 
     def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
         """Count the verdicts that these scores mean."""
-        count(self.total, self.window, self.faded, self.ring, labels, scores, threshold, FADING)
+        count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, threshold, FADING)
 
     def record_one(self, label: float, score: float, threshold: float) -> None:
         """Count one verdict, as `record` does."""
-        count_one(self.total, self.window, self.faded, self.ring, label, score, threshold, FADING)
+        count_one(self.total, self.window, self.faded, self.ring, self.detectors, label, score, threshold, FADING)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
         """Count verdicts that were served before the label was known; each is the label and what was served."""
         for label, served in labels:
             self.answers[2 * (label > 0) + (served > 0)] += 1
 
-    def arrays(self) -> tuple[Ints, Ints, Floats, Bytes, Ints]:
-        """All that is counted, in the order of the digest."""
-        return self.total, self.window, self.faded, self.ring, self.answers
+    def arrays(self) -> tuple[Ints | Floats | Bytes, ...]:
+        """All that is counted, in the order of the digest.
+
+        Detectors that have seen nothing are left out: a snapshot from before there were any keeps its digest.
+        """
+        counts = (self.total, self.window, self.faded, self.ring, self.answers)
+        return (*counts, self.detectors) if self.detectors.any() else counts
 
     def copy(self) -> "Prequential":
         """The counts of this moment."""
         return Prequential(
-            self.total.copy(), self.window.copy(), self.faded.copy(), self.ring.copy(), self.answers.copy()
+            self.total.copy(),
+            self.window.copy(),
+            self.faded.copy(),
+            self.ring.copy(),
+            self.answers.copy(),
+            self.detectors.copy(),
         )
+
+    @property
+    def drift(self) -> Drift:
+        """Changes of the error rates that were found."""
+        return drift_of(self.detectors)
 
     @property
     def served(self) -> Confusion:

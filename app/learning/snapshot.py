@@ -13,13 +13,16 @@ import msgspec
 import numpy as np
 
 from app.learning.chunks import DENSE, NAMES, ROWS, Data, dense_chunks, dense_of, name_chunks, names_of, row_chunks
+from app.learning.drift import detectors_of, told
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.freezing import Frozen, freeze
 from app.learning.state import TenantState
+from kernels.arrays import Bytes
 
 MAGIC = b"sluice model\n"
 FORMAT = 2
 HASH_BYTES = 16
+CELL = 3  # the last of the four cells of `kernels/confusion.py`
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -45,6 +48,7 @@ class Header(msgspec.Struct, frozen=True):
     digest: str
     extra: dict[str, str]
     chunks: list[Chunk]
+    drift: list[list[int]] = []  # not there in snapshots from before there were detectors
 
 
 def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
@@ -68,6 +72,7 @@ def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
         digest=frozen.digest,
         extra=dict(frozen.extra),
         chunks=chunks,
+        drift=told(counts.detectors),
     )
     return msgspec.json.encode(header), lambda chunk: pieces[chunk.kind, chunk.index]
 
@@ -154,12 +159,21 @@ def _rebuilt(read: Header, pieces: dict[str, list[Data]]) -> TenantState:
         counts = state.prequential
         counts.total[:], counts.window[:], counts.faded[:] = read.counts
         counts.answers[:] = read.served
-        counts.ring[:] = np.frombuffer(read.ring, np.uint8)
+        counts.ring[:] = _cells(read.ring)
+        counts.detectors[:] = detectors_of(read.drift)
         state.names.take_over(names_of(pieces[NAMES]))
     except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
         raise BadSnapshot(f"the model is sound, but this version of Sluice cannot use it: {error}") from None
     state.version = read.version
     return state
+
+
+def _cells(ring: bytes) -> Bytes:
+    """The cells of the last verdicts. A kernel trusts them: another number would make it write elsewhere."""
+    cells = np.frombuffer(ring, np.uint8)
+    if cells.max(initial=0) > CELL:
+        raise ValueError("it counts verdicts that there are not")
+    return cells
 
 
 def _places(read: Header, start: int) -> dict[tuple[str, int], tuple[int, int]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from app.learning.config import Value, config_of
 from app.learning.digest import digest_of
+from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, Examples
@@ -120,6 +121,11 @@ class TenantState:
     def served(self) -> Confusion:
         """How the verdicts that were served met the labels that came later."""
         return self.prequential.served
+
+    @property
+    def drift(self) -> Drift:
+        """Whether the error rate of a class has changed."""
+        return self.prequential.drift
 
     @property
     def bytes(self) -> int:

@@ -1,5 +1,6 @@
 """The routes under /tenants."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -59,6 +60,20 @@ async def test_a_tenant_shows_its_figures(service: Service) -> None:
         assert shown[name] == found[name], name
     assert shown["recent"]["examples"] == 4
     assert shown["served"] == {"examples": 0, "balanced_accuracy": None, "sensitivity": None, "specificity": None}
+
+
+async def test_a_tenant_shows_the_drift_of_each_class(service: Service) -> None:
+    await taught(service)
+    state = service.tenants.tenants["acme"].state
+    shown = (await service.client.get("/tenants/acme")).json()["drift"]
+    assert shown == asdict(state.drift)
+    assert shown["anomaly"] == {"worse": 0, "better": 0, "labels": 2, "error": 1.0, "last_worse_at": None}
+
+
+async def test_without_labels_there_is_no_error_to_show(service: Service) -> None:
+    shown = (await service.client.put("/tenants/acme")).json()["drift"]
+    nothing = {"worse": 0, "better": 0, "labels": 0, "error": None, "last_worse_at": None}
+    assert shown == {"anomaly": nothing, "normal": nothing}
 
 
 async def test_what_was_served_is_counted_apart(service: Service) -> None:

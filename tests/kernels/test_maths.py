@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kernels.maths import LARGEST, dot, exponential, logistic, soft, squared_norm
+from kernels.maths import LARGEST, SQRT_HALF, dot, exponential, logarithm, logistic, soft, squared_norm
 from tests.kernels.lanes import in_lanes
 
 numbers = st.floats(-1e100, 1e100)
@@ -74,6 +74,42 @@ def test_the_exponential_has_the_same_bits_on_every_machine(x: float, bits: str)
 @given(x=st.floats(-LARGEST, LARGEST))
 def test_compiling_changes_no_bit_of_the_exponential(x: float) -> None:
     assert exponential(x) == unwrap(exponential)(x)
+
+
+@given(x=st.floats(1e-300, 1e300))
+@example(x=SQRT_HALF)
+@example(x=math.nextafter(SQRT_HALF, 0.0))
+@example(x=math.nextafter(1.0, 0.0))
+@example(x=math.nextafter(1.0, 2.0))
+def test_the_logarithm_is_within_4_ulps_of_the_c_library(x: float) -> None:
+    assert ulps_between(logarithm(x), math.log(x)) <= 4.0
+
+
+def test_the_logarithm_is_within_4_ulps_on_a_fine_grid() -> None:
+    grid = np.concatenate([np.linspace(0.4, 2.5, 50_001), np.geomspace(1.5, 1e12, 50_001)]).tolist()
+    assert max(ulps_between(logarithm(x), math.log(x)) for x in grid if x != 1.0) <= 4.0
+
+
+def test_the_logarithm_of_1_is_0() -> None:
+    assert logarithm(1.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("x", "bits"),
+    [
+        (2.0, "0x1.62e42fefa39efp-1"),
+        (0.1, "-0x1.26bb1bbb55515p+1"),
+        (12345.678, "0x1.2d79559791e31p+3"),
+        (1e300, "0x1.5963447f87fb5p+9"),
+    ],
+)
+def test_the_logarithm_has_the_same_bits_on_every_machine(x: float, bits: str) -> None:
+    assert logarithm(x).hex() == bits
+
+
+@given(x=st.floats(1e-300, 1e300))
+def test_compiling_changes_no_bit_of_the_logarithm(x: float) -> None:
+    assert logarithm(x) == unwrap(logarithm)(x)
 
 
 @given(x=st.floats(-LARGEST, LARGEST))

@@ -129,5 +129,4 @@ def test_the_weighted_sum_goes_from_specificity_to_sensitivity(mu_positive: floa
 
 
 def bits(prequential: Prequential) -> list[bytes]:
-    arrays = (prequential.total, prequential.window, prequential.faded, prequential.ring)
-    return [array.tobytes() for array in arrays]
+    return [array.tobytes() for array in prequential.arrays()]

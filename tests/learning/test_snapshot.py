@@ -144,6 +144,13 @@ def test_a_sound_header_with_impossible_content_is_refused(change: dict[str, Any
         decode(msgspec.json.encode(msgspec.json.decode(header) | change), chunk_bytes)
 
 
+def test_verdicts_that_there_are_not_are_refused_whatever_the_digest_says() -> None:
+    state = replay(random_log(3))
+    state.prequential.ring[0] = 4
+    with pytest.raises(BadSnapshot, match="verdicts that there are not"):
+        load(file_of(state))
+
+
 def named_state(count: int) -> TenantState:
     state = TenantState()
     for start in range(0, count, 100):
