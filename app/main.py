@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from app.api.application import create_app
 from app.api.limits import Limits
 from app.api.serving import Serving
+from app.api.watching import Watching
 from app.features.featurizing import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
@@ -23,6 +24,12 @@ from app.storage.codec import FeedbackRecord, decode, encode, packed_values
 from app.storage.connecting import Connection, connect
 from app.storage.errors import StoreUnavailable
 from app.storage.pending import PendingStore
+from app.telemetry.exposing import Exposing
+from app.telemetry.logs import configure
+from app.telemetry.siblings import Siblings
+from app.telemetry.tenants import TenantWatches
+from app.telemetry.tracing import Tracing
+from app.telemetry.worker import Telemetry
 from app.tenants.ending import end
 from app.tenants.pending import Pending
 from app.tenants.registry import Rules, Tenants
@@ -40,18 +47,24 @@ def create() -> FastAPI:
 
 def application(settings: Settings) -> FastAPI:
     """The application of one worker."""
+    configure(settings.log_level, settings.log_format)  # a worker of several begins without
+    siblings = Siblings.of_environment(settings.workers)
+    telemetry = Telemetry(TenantWatches(settings.metrics_tenants, settings.metrics_tenant_names))
+    tracing = Tracing(settings.traces_url) if settings.traces_url else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(_warm)
         assert settings.redis_url is not None  # the server has set it, if the operator has not
-        connection = connect(settings.redis_url.get_secret_value())
-        tenants = Tenants(connection, _rules(settings))
+        connection = connect(settings.redis_url.get_secret_value(), observe=telemetry.commands.count)
+        tenants = Tenants(connection, _rules(settings), telemetry)
         store = PendingStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
-        pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0)
-        app.state.serving = Serving(tenants, pending, _limits(settings))
+        pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
+        exposing = Exposing(telemetry, siblings, tenants.measuring(pending).read)
+        app.state.serving = Serving(tenants, pending, _limits(settings), metrics=exposing.whole_page)
         await _first_contact(connection)
         tenants.start()
+        await siblings.listen(exposing.own_page)
         behind = [asyncio.create_task(pending.run()), asyncio.create_task(_leave_with_parent())]
         yield
         await end(behind)
@@ -59,8 +72,14 @@ def application(settings: Settings) -> FastAPI:
             await pending.write()
         await tenants.stop(settings.shutdown_seconds / 2)
         await connection.aclose()
+        siblings.close()
+        if tracing is not None:
+            await asyncio.to_thread(tracing.close)
 
-    return create_app(lifespan)
+    watching = Watching(
+        telemetry.requests, logged=settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing
+    )
+    return create_app(lifespan, watching=watching)
 
 
 async def _first_contact(connection: Connection) -> None:

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from uvicorn.supervisors import Multiprocess
 from app.learning.errors import BadSetting
 from app.settings import Settings
 from app.storage.embedded import EmbeddedValkey
+from app.telemetry.logs import configure
+from app.telemetry.siblings import FOLDER
 
 logger = logging.getLogger("sluice")
 
@@ -22,8 +25,8 @@ WATCH_SECONDS = 0.5
 
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
-    _log(settings)
-    with _listening(settings) as listening, _store(settings) as url:
+    configure(settings.log_level, settings.log_format)
+    with _listening(settings) as listening, _store(settings) as url, _meeting_place(settings):
         os.environ["SLUICE_REDIS_URL"] = url  # workers are processes of their own and read the environment
         os.environ.pop("SLUICE_REDIS_URL_FILE", None)
         config = uvicorn.Config(
@@ -90,6 +93,17 @@ def _store(settings: Settings) -> Iterator[str]:
         embedded.stop()
 
 
+@contextmanager
+def _meeting_place(settings: Settings) -> Iterator[None]:
+    """Where several workers find each other."""
+    if settings.workers == 1:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
+        os.environ[FOLDER] = folder
+        yield
+
+
 def _watch(embedded: EmbeddedValkey, over: threading.Event) -> None:
     """Start the embedded Valkey again when it dies."""
     while not over.wait(WATCH_SECONDS):
@@ -97,8 +111,3 @@ def _watch(embedded: EmbeddedValkey, over: threading.Event) -> None:
             embedded.ensure_running()
         except Exception:
             logger.exception("the embedded Valkey cannot be started again yet")
-
-
-def _log(settings: Settings) -> None:
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("uvicorn").setLevel(max(logging.WARNING, logging.getLogger().level))

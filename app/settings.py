@@ -27,6 +27,11 @@ WORDS: Final = {  # what those that are no numbers must be
     "redis_url": "a URL of Redis",
     "auto_create_tenants": "true or false",
     "log_level": "debug, info, warning, error or critical",
+    "log_format": "auto, json or text",
+    "log_requests": "none, failed or all",
+    "log_inputs": "true or false",
+    "metrics_tenant_names": "names of tenants, separated by commas",
+    "traces_url": "an http:// or https:// URL",
 }
 BOOLEANS: Final = {"true": True, "1": True, "yes": True, "on": True} | dict.fromkeys(("false", "0", "no", "off"), False)
 
@@ -40,12 +45,20 @@ def size_of(written: object) -> object:
     return int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
 
 
+def _names(written: object) -> object:
+    return [name.strip() for name in written.split(",") if name.strip()] if isinstance(written, str) else written
+
+
 def _boolean(written: object) -> object:
     return BOOLEANS.get(str(written).lower(), written)
 
 
 Size = Annotated[int, BeforeValidator(size_of), "size"]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
+Names = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")], ...], BeforeValidator(_names)
+]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$")]
 Level = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(str.lower)]
 
 
@@ -77,6 +90,12 @@ class Settings(BaseModel):
     log_retention_events: int = Field(100_000, ge=0, le=1_000_000_000_000)
     shutdown_seconds: float = Field(8, ge=0, le=3600)
     log_level: Level = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"
+    log_requests: Literal["none", "failed", "all"] = "failed"
+    log_inputs: Flag = False
+    metrics_tenants: int = Field(100, ge=0, le=10_000)
+    metrics_tenant_names: Names = ()
+    traces_url: Url | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:

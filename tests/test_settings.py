@@ -12,6 +12,7 @@ DOCUMENTED = {
     row[0]: row[1:] for row in re.findall(r"^\| `(SLUICE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
 }
 NAMES = list(Settings.model_fields)
+ABSENT = {"redis_url": None, "metrics_tenant_names": (), "traces_url": None}  # there is no default to write
 
 
 def read(**given: str) -> Settings:
@@ -46,6 +47,13 @@ def test_settings_cannot_be_changed() -> None:
         ("HOST", "a b", "SLUICE_HOST is 'a b', but must be a host name or an address"),
         ("AUTO_CREATE_TENANTS", "maybe", "SLUICE_AUTO_CREATE_TENANTS is 'maybe', but must be true or false"),
         ("SHUTDOWN_SECONDS", "nan", "SLUICE_SHUTDOWN_SECONDS is 'nan', but must be a number from 0 to 3,600"),
+        ("LOG_FORMAT", "xml", "SLUICE_LOG_FORMAT is 'xml', but must be auto, json or text"),
+        ("TRACES_URL", "ftp://x", "SLUICE_TRACES_URL is 'ftp://x', but must be an http:// or https:// URL"),
+        (
+            "METRICS_TENANT_NAMES",
+            "acme, a b",
+            "SLUICE_METRICS_TENANT_NAMES is 'acme, a b', but must be names of tenants, separated by commas",
+        ),
         ("LOG_LEVEL", "loud", "SLUICE_LOG_LEVEL is 'loud', but must be debug, info, warning, error or critical"),
         (
             "MAX_BODY_BYTES",
@@ -106,6 +114,16 @@ def test_a_flag_has_several_spellings(written: str, value: bool) -> None:
 
 def test_a_level_may_be_written_in_capitals() -> None:
     assert read(LOG_LEVEL="DEBUG").log_level == "debug"
+
+
+def test_names_are_separated_by_commas() -> None:
+    assert read(METRICS_TENANT_NAMES="acme, globex,").metrics_tenant_names == ("acme", "globex")
+
+
+@pytest.mark.parametrize(("name", "value"), ABSENT.items())
+def test_the_manual_says_where_there_is_no_default(name: str, value: object) -> None:
+    assert DOCUMENTED[variable(name)][0] == "none"
+    assert getattr(read(), name) == value
 
 
 def test_a_secret_is_not_printed() -> None:
@@ -183,7 +201,7 @@ def test_the_manual_says_what_a_setting_must_be(name: str) -> None:
     assert DOCUMENTED[variable(name)][1] == rule(name)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"redis_url", "memory_budget_bytes"}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"memory_budget_bytes", *ABSENT}])
 def test_the_manual_names_the_default(name: str) -> None:
     written = DOCUMENTED[variable(name)][0].strip("`")
     assert getattr(read(**{name.upper(): written}), name) == getattr(read(), name)

@@ -6,16 +6,17 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from app.api import batches, featurizing, giving, health, models, pages, predicting
+from app.api import batches, featurizing, giving, health, metrics, models, pages, predicting
 from app.api import tenants as tenant_routes
 from app.api.boundary import Boundary
 from app.api.documenting import paths
 from app.api.schemas import components
 from app.api.serving import Serving, Shortcut
+from app.api.watching import Watching
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
 # The hot ones first: routes are tried in order.
-ROUTERS = (predicting, giving, batches, featurizing, tenant_routes, models, health, pages)
+ROUTERS = (predicting, giving, batches, featurizing, tenant_routes, models, health, metrics, pages)
 
 
 class Application(FastAPI):
@@ -34,7 +35,7 @@ class Application(FastAPI):
         app: ASGIApp = Shortcut(self.router)
         for middleware in reversed(self.user_middleware):
             app = middleware.cls(app, *middleware.args, **middleware.kwargs)
-        return Boundary(app)
+        return Boundary(app, self.state.watching)
 
     def openapi(self) -> dict[str, Any]:
         """The document, made once: FastAPI would ask Pydantic for schemas, and leave out every null of an example."""
@@ -48,7 +49,9 @@ class Application(FastAPI):
         return self.openapi_schema
 
 
-def create_app(lifespan: Lifespan[FastAPI] | None = None, serving: Serving | None = None) -> FastAPI:
+def create_app(
+    lifespan: Lifespan[FastAPI] | None = None, serving: Serving | None = None, watching: Watching | None = None
+) -> FastAPI:
     """Build the application. What it serves with is given here, or set by the lifespan as `app.state.serving`."""
     app = Application(
         title="Sluice",
@@ -63,6 +66,7 @@ def create_app(lifespan: Lifespan[FastAPI] | None = None, serving: Serving | Non
     for module in ROUTERS:  # put in as they are: a router that is included is asked through detours
         app.router.routes.extend(module.router.routes)
     app.router.routes.append(pages.assets)
+    app.state.watching = watching or Watching()
     if serving is not None:
         app.state.serving = serving
     return app

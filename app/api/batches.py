@@ -44,6 +44,7 @@ async def predict_batch(request: Request) -> Response:
         return predict_stream(request, serve)
     asked = _questions(await read_json(request, serve.limits.max_body_bytes), serve)
     _check_tenant(asked, request)
+    request.scope["tenant"] = asked.tenant
     tenant = await serve.tenant(asked.tenant)
     request_id = request.scope["request_id"]
     results: list[PredictOut | ItemRefused] = []
@@ -65,6 +66,7 @@ async def give_feedback_batch(request: Request) -> Response:
     asked = decoded(batch_decoder, await read_json(request, serve.limits.max_body_bytes))
     _check_size(asked, serve)
     _check_tenant(asked, request)
+    request.scope["tenant"] = asked.tenant
     tenant = await serve.tenant(asked.tenant)
     given = await give_all(serve, tenant, [asked_feedback(bytes(item), tenant.name) for item in asked.items])
     request_id = request.scope["request_id"]

@@ -4,6 +4,7 @@ import itertools
 import logging
 import re
 import secrets
+import time
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.answers import NoContent, problem
 from app.api.errors import ClientGone
 from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, detail_of, kind_of
+from app.api.watching import GONE, Watching
 
 REQUEST_ID = b"x-request-id"
 is_safe = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}").fullmatch
@@ -22,8 +24,9 @@ log = logging.getLogger(__name__)
 class Boundary:
     """The outermost layer: request ids, problems, OPTIONS."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, watching: Watching) -> None:
         self._app = app
+        self._watching = watching
         self._prefix = secrets.token_hex(6).encode()  # of this process: two replicas never make the same id
         self._count = itertools.count(1)
 
@@ -34,24 +37,30 @@ class Boundary:
             return
         request_id = self._id_for(scope)
         scope["request_id"] = request_id.decode()
-        started = False
+        status = 0
+        begin = time.perf_counter()
 
         async def answer(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 message["headers"] = [*message["headers"], (REQUEST_ID, request_id)]
             await send(message)
 
+        requests = self._watching.requests
+        requests.in_progress += 1
         try:
-            await self._app(scope, receive, answer)
+            await self._app(scope, self._watching.heard(scope, receive), answer)
         except ClientGone:
-            return
+            status = GONE
         except Exception as error:
-            if started:  # too late for a problem: the server closes the connection, so that nobody takes it for whole
+            if status:  # too late for a problem: the server closes the connection, so that nobody takes it for whole
                 log.exception("request %s broke off while it was answered", scope["request_id"])
                 raise
             await _refusal(error, scope)(scope, receive, answer)
+        finally:
+            requests.in_progress -= 1
+            self._watching.over(scope, status or GONE, time.perf_counter() - begin)
 
     def _id_for(self, scope: Scope) -> bytes:
         """What the client calls the request, if that can be repeated safely; else a name of our own."""

@@ -72,6 +72,10 @@ SHOWN: dict[str, Any] = {
     "specificity": 0.93,
     "recent": RATES,
     "served": RATES | {"examples": 512},
+    "drift": {
+        "anomaly": {"worse": 1, "better": 0, "labels": 29, "error": 0.28, "last_worse_at": 1107},
+        "normal": {"worse": 0, "better": 1, "labels": 854, "error": 0.04, "last_worse_at": None},
+    },
     "features": 20481,
     "nonzero_weights": 9120,
     "sparsity": 0.55,
@@ -95,3 +99,8 @@ SNAPSHOT = {
 }
 READY = {"status": "ready", "parts": {"redis": {"ok": True, "detail": "in contact"}}}
 NOT_READY = {"status": "not ready", "parts": {"redis": {"ok": False, "detail": "Connection refused"}}}
+METRICS = """\
+# HELP sluice_labels_total Labels given, and what the model said just before.
+# TYPE sluice_labels_total counter
+sluice_labels_total{label="anomaly",predicted="anomaly",tenant="acme",worker="0"} 41.0
+"""

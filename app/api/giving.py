@@ -30,7 +30,8 @@ async def give_feedback(request: Request) -> Answer:
     body = await read_input(request, serve.limits)
     asked = decoded(feedback_decoder, body) if isinstance(body, bytes) else mail_with_label(request, body)
     asked = _with_key(asked, idempotency_key(request))
-    tenant = await serve.tenant(tenant_asked(asked, None))
+    request.scope["tenant"] = name = tenant_asked(asked, None)
+    tenant = await serve.tenant(name)
     [result] = await give_all(serve, tenant, [asked])
     if isinstance(result, Exception):
         raise result

@@ -80,7 +80,7 @@ async def _recalled(serve: Serving, tenant: Tenant, asked: Asked) -> Heard:
         return await _answered_before(tenant, asked) or expired
     except SluiceError as error:
         return error
-    return _feedback(asked, example, Served(kept.label, kept.score))
+    return _feedback(asked, example, Served(kept.label, kept.score), kept.at_milliseconds)
 
 
 async def _answered_before(tenant: Tenant, asked: FeedbackIn) -> FeedbackOut | Exception | None:
@@ -94,9 +94,11 @@ async def _answered_before(tenant: Tenant, asked: FeedbackIn) -> FeedbackOut | E
     return told(tenant, asked.label, found[1], found[0]) if found else None
 
 
-def _feedback(asked: FeedbackIn, example: Example, served: Served | None = None) -> Feedback:
+def _feedback(
+    asked: FeedbackIn, example: Example, served: Served | None = None, served_at: int | None = None
+) -> Feedback:
     prediction_id = asked.prediction_id if isinstance(asked.prediction_id, str) else None
-    return Feedback(asked.label, example, asked.feedback_id, asked.moderator, prediction_id, served)
+    return Feedback(asked.label, example, asked.feedback_id, asked.moderator, prediction_id, served, served_at)
 
 
 def _at_most(serve: Serving) -> int:

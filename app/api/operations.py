@@ -253,6 +253,15 @@ READY = documented(
         503: ("It is not.", [json_body("ReadyOut", not_ready=examples.NOT_READY)]),
     },
 )
+METRICS = documented(
+    "show_metrics",
+    "Show the metrics",
+    "For Prometheus, of all workers of this service; docs/metrics.md says what each of them means.",
+    tag="health",
+    answers={
+        200: ("The metrics.", [Body({"type": "string"}, {"metrics": examples.METRICS}, "text/plain")]),
+    },
+)
 KIND = {
     "type": problems.TOO_LARGE.type,
     "title": problems.TOO_LARGE.title,

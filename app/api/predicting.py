@@ -26,17 +26,18 @@ async def predict(request: Request) -> Answer:
     serve = serving(request)
     body = await read_input(request, serve.limits)
     if not isinstance(body, bytes):
-        return await _predict_mail(serve, mail_to_predict(request, body))
+        return await _predict_mail(request, serve, mail_to_predict(request, body))
     asked = decoded(predict_decoder, body)
-    name = tenant_asked(asked, None)
+    request.scope["tenant"] = name = tenant_asked(asked, None)
     tenant = serve.tenants.held(name) or await serve.tenant(name)
     if not asked.features:
         return Answer(encode(await predicted_raw(serve, tenant, asked)))
     return Answer(encode(predicted(serve, tenant, asked, body)))
 
 
-async def _predict_mail(serve: Serving, asked: PredictIn) -> Answer:
-    tenant = await serve.tenant(tenant_asked(asked, None))
+async def _predict_mail(request: Request, serve: Serving, asked: PredictIn) -> Answer:
+    request.scope["tenant"] = name = tenant_asked(asked, None)
+    tenant = await serve.tenant(name)
     return Answer(encode(await predicted_raw(serve, tenant, asked)))
 
 

@@ -64,3 +64,10 @@ class Featurizes(Protocol):
 
     def __call__(self, kind: Kind, raw: str | bytes, version: int, /) -> Found:
         """The features of an input, by a version of the featurizers."""
+
+
+class Exposes(Protocol):
+    """What makes the page of metrics."""
+
+    async def __call__(self) -> bytes:
+        """The metrics of all workers, as text."""

@@ -11,20 +11,26 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.inputs import tenant_name
 from app.api.limits import Limits
-from app.api.seams import Featurizes, Holds, Keeps
+from app.api.seams import Exposes, Featurizes, Holds, Keeps
 from app.features.featurizing import features_of
 from app.tenants.tenant import Tenant
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
+async def no_metrics() -> bytes:
+    """Where nothing is counted."""
+    return b""
+
+
 class Serving(NamedTuple):
-    """The tenants of this worker, the predictions it keeps, the limits on a request, and what reads raw inputs."""
+    """The tenants of this worker, the predictions it keeps, the limits on a request, what reads raw inputs, metrics."""
 
     tenants: Holds
     pending: Keeps
     limits: Limits
     featurize: Featurizes = features_of
+    metrics: Exposes = no_metrics
 
     async def tenant(self, name: str) -> Tenant:
         """The tenant of this name, made if it may be made."""

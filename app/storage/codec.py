@@ -29,6 +29,7 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
     feedback_id: str | None = None
     moderator: str | None = None
     prediction_id: str | None = None
+    served_at_milliseconds: int | None = None
 
 
 class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):

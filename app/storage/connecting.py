@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
 
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.cluster import ClusterNode
@@ -36,16 +38,24 @@ WISHES: Final = (  # a server's setting, what it should be, and what happens oth
 logger = logging.getLogger("sluice.storage")
 
 
-def connect(url: str, *, timeout_seconds: float = 2.0) -> "Connection":
+class Observes(Protocol):
+    """Whoever wants to know how commands went."""
+
+    def __call__(self, command: str, seconds: float, *, failed: bool) -> None:
+        """A command is over."""
+
+
+def connect(url: str, *, timeout_seconds: float = 2.0, observe: Observes | None = None) -> "Connection":
     """A connection to what the URL names; nothing is sent before the first command. BadSetting for a wrong URL."""
-    return Connection(address_of(url), timeout_seconds)
+    return Connection(address_of(url), timeout_seconds, observe)
 
 
 class Connection:
     """Clients of one Redis. A command is sent once: after an error the caller decides whether it may be sent again."""
 
-    def __init__(self, address: Address, timeout_seconds: float) -> None:
+    def __init__(self, address: Address, timeout_seconds: float, observe: Observes | None = None) -> None:
         self.address = address
+        self._observe = observe
         self._timeout_seconds = timeout_seconds
         self._sentinels: list[Sentinel] = []
         self._clients: list[AnyRedis] = []
@@ -61,6 +71,10 @@ class Connection:
     def shown(self) -> str:
         """What it is and where, for sentences; never with a password."""
         return f"Redis at {self.address.shown}"
+
+    def timed(self, command: str) -> "Timed":
+        """`with connection.timed("HGET") as timed:` whoever observes this connection is told how it went."""
+        return Timed(command, self._observe)
 
     def blocking(self, longest_wait_seconds: float = LONGEST_WAIT_SECONDS) -> AnyRedis:
         """A client of its own for commands that wait up to so long on the server; closed with the connection."""
@@ -121,6 +135,26 @@ class Connection:
         self._sentinels.append(sentinel)
         made: Redis = sentinel.master_for(self.address.primary, **encryption, **options)
         return made
+
+
+class Timed:
+    """A command under way."""
+
+    __slots__ = ("_begin", "_command", "_observe", "failed")
+
+    def __init__(self, command: str, observe: Observes | None) -> None:
+        self._command = command
+        self._observe = observe
+        self._begin = time.perf_counter()
+        self.failed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        if self._observe is not None:
+            failed = self.failed or (kind is not None and issubclass(kind, Exception))
+            self._observe(self._command, time.perf_counter() - self._begin, failed=failed)
 
 
 async def advice(connection: Connection) -> list[str]:

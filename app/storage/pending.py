@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.storage import scripts
-from app.storage.asking import Argument, ask
+from app.storage.asking import Argument, ask, ask_all
 from app.storage.connecting import Connection
 from app.storage.keys import keys_of
 
@@ -45,6 +45,11 @@ class PendingStore:
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self._at_most]
         return scripts.Call(scripts.KEEP, [keys.pending, keys.pending_count, keys.block(block.name)], arguments)
+
+    async def counts(self, tenants: Sequence[str]) -> list[int]:
+        """How many predictions are kept of each tenant."""
+        found = await ask_all(self._connection, [("GET", keys_of(tenant).pending_count) for tenant in tenants])
+        return [int(count or 0) for count in found]
 
     async def read(self, tenant: str, block: str, start: int, size: int) -> bytes:
         """So many bytes of a block; fewer if there are fewer, none if the block is gone."""

@@ -20,13 +20,14 @@ FOLDER = Path(__file__).parent / "lua"
 class Script:
     """A script, and the hash that Redis knows it by."""
 
+    name: str
     text: str
     sha: str
 
 
 def _read(name: str) -> Script:
     text = (FOLDER / f"{name}.lua").read_text(encoding="utf-8")
-    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 APPEND, CREATE, SEED, DELETE = map(_read, ("append", "create", "seed", "delete"))
@@ -57,6 +58,13 @@ async def run(connection: Connection, call: Call) -> Any:  # noqa: ANN401 - each
 
 async def run_all(connection: Connection, calls: Sequence[Call]) -> list[Any]:
     """Call several scripts in one journey; an exception stands in place of an answer that failed."""
+    with connection.timed(calls[0].script.name if calls else "none") as timed:
+        answers = await _run_all(connection, calls)
+        timed.failed = any(isinstance(answer, BaseException) for answer in answers)
+        return answers
+
+
+async def _run_all(connection: Connection, calls: Sequence[Call]) -> list[Any]:
     answers = await _send(connection, calls, "EVALSHA")
     unknown = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
     if unknown:  # the server is new: nothing of these calls has happened yet

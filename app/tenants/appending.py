@@ -9,6 +9,7 @@ from app.learning.state import Outcome
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.log import Appended, Draft, Entry, Failed, Group, Log, Refused, Used
 from app.tenants.catching_up import CatchingUp
+from app.tenants.counting import count_label
 from app.tenants.errors import LogReplaced, TenantDamaged
 from app.tenants.tenant import Tenant
 
@@ -192,8 +193,11 @@ def _tell(tenant: Tenant, errands: list[Errand], answer: Appended, outcomes: dic
 def _result(tenant: Tenant, result: Entry | Used, outcomes: dict[int, Outcome]) -> Outcome | Used:
     if isinstance(result, Used):
         return result
-    # Its outcome can only be forgotten if the tenant was loaded anew meanwhile.
-    return outcomes.get(result.version) or tenant.outcome_of(result.version) or Used(result.version, OWN)
+    outcome = outcomes.get(result.version) or tenant.outcome_of(result.version)
+    if outcome is None:  # it can only be forgotten if the tenant was loaded anew meanwhile
+        return Used(result.version, OWN)
+    count_label(tenant, result.payload, outcome)
+    return outcome
 
 
 def _fail(errands: list[Errand], error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -35,6 +36,7 @@ class Follower:
         self._held = held
         self._next = 0
         self.trouble: str | None = "no contact yet"
+        self.contact_at = time.monotonic()
 
     async def follow(self) -> None:
         """Apply what others append, until cancelled."""
@@ -86,6 +88,7 @@ class Follower:
         if there is None or there.born != tenant.born or not _is_behind(version, chain, there):
             await self._mend(tenant)
         elif there.version > tenant.state.version:
+            tenant.hear(there.version)
             await self.catch_up(tenant, there.version)
 
     async def _changed(self, name: str, version: int) -> None:
@@ -99,7 +102,7 @@ class Follower:
         if version == DELETED:
             await self._compare(tenant, tenant.state.version, tenant.chain, await self._log.meta(tenant.name))
             return
-        tenant.heard = max(tenant.heard, version)
+        tenant.hear(version)
         # An append under way brings the tenant up to date by itself, and looks afterwards what was heard of meanwhile.
         if version > tenant.state.version and not tenant.in_flight:
             await self.catch_up(tenant, version)
@@ -135,6 +138,7 @@ class Follower:
         if self.trouble is not None:
             logger.info("in contact with the store")
         self.trouble = None
+        self.contact_at = time.monotonic()
 
 
 def _is_behind(version: int, chain: str, there: Position) -> bool:

@@ -10,6 +10,7 @@ from app.learning.state import Outcome
 from app.storage.codec import decode_record, served_by
 from app.storage.log import Draft, Used
 from app.tenants.appending import OWN, Appender
+from app.tenants.counting import count_label
 from app.tenants.errors import FeedbackConflict, FeedbackForgotten
 from app.tenants.recovering import Recovery
 from app.tenants.tenant import Feedback, Given, Tenant, new_feedback_id
@@ -58,6 +59,8 @@ class Giving:
         outcome = await self._outcome_of(tenant, result.version)
         if outcome is None:
             return FeedbackForgotten(feedback_id, result.version)
+        if result.fingerprint == OWN:
+            count_label(tenant, draft.payload, outcome)
         return Given(feedback_id, outcome, duplicate=result.fingerprint != OWN)
 
     async def _outcome_of(self, tenant: Tenant, version: int) -> Outcome | None:

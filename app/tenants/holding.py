@@ -5,6 +5,7 @@ import logging
 import time
 from collections import OrderedDict
 
+from app.telemetry.worker import Telemetry
 from app.tenants.errors import TenantDamaged
 from app.tenants.recovering import Recovery
 from app.tenants.tenant import Giver, Tenant
@@ -12,14 +13,15 @@ from app.tenants.tenant import Giver, Tenant
 logger = logging.getLogger("sluice.tenants")
 
 DAMAGED_SECONDS = 5.0  # a tenant that cannot be loaded is not tried again before
-OVERHEAD_BYTES = 8_000  # of a tenant in memory, beside its table and its names
+OVERHEAD_BYTES = 12_000  # of a tenant in memory, beside its table and its names
 
 
 class Holding:
     """The tenants in memory, the least recently used first."""
 
-    def __init__(self, recovery: Recovery, budget_bytes: int) -> None:
+    def __init__(self, recovery: Recovery, budget_bytes: int, telemetry: Telemetry | None = None) -> None:
         self._recovery = recovery
+        self._telemetry = telemetry or Telemetry()
         self._budget_bytes = budget_bytes
         self._loading: dict[str, asyncio.Task[Tenant | None]] = {}
         self._sizes: dict[str, int] = {}
@@ -57,7 +59,9 @@ class Holding:
             del self._loading[name]  # at once: whoever comes now must look for himself
         self.damaged.pop(name, None)
         if tenant is not None:
+            self._telemetry.loads += 1
             tenant.giver = self.giver
+            tenant.watch = self._telemetry.tenants.of(name)
             self.tenants[name] = tenant
             self.measure(tenant)
         return tenant
@@ -89,6 +93,7 @@ class Holding:
                 return
             if tenant is not staying and not tenant.in_flight and not tenant.lock.locked():
                 logger.info("tenant %s leaves memory (%d bytes)", tenant.name, self._sizes[tenant.name])
+                self._telemetry.evictions += 1
                 self.drop(tenant)
 
     @property

@@ -21,6 +21,7 @@ from app.storage.codec import FeedbackRecord, decode_record
 from app.storage.errors import StoreUnavailable
 from app.storage.log import Appended, Draft, Entry, Group, Log, Position
 from app.storage.snapshots import Snapshots
+from app.telemetry.worker import Telemetry
 from app.tenants.comparing import follows, lacking
 from app.tenants.errors import SnapshotBusy
 from app.tenants.recent import Recent
@@ -45,6 +46,7 @@ class Mending:
     recent: Recent
     rescued: Path
     drop: Callable[[Tenant], None]
+    telemetry: Telemetry
     notes: list[str] = field(default_factory=list)
     _mending: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -79,7 +81,7 @@ class Mending:
             done = await self.log.seed(tenant.name, picture.position, picture.header, instead_of="", known=known)
         if done:
             version = picture.position.version
-            self.note(f"the store had lost tenant {tenant.name}; it was put back as of version {version}")
+            self._repaired(f"the store had lost tenant {tenant.name}; it was put back as of version {version}")
         return done
 
     async def _rejoin(self, tenant: Tenant) -> None:
@@ -123,7 +125,7 @@ class Mending:
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, Appended):
-            self.note(f"the log of tenant {tenant.name} had lost {len(lost)} events; they were appended again")
+            self._repaired(f"the log of tenant {tenant.name} had lost {len(lost)} events; they were appended again")
         return isinstance(answer, Appended)
 
     async def _follow(self, tenant: Tenant) -> None:
@@ -137,7 +139,7 @@ class Mending:
         path = await asyncio.to_thread(self._rescue, tenant)
         version = tenant.state.version
         await self._load_anew(tenant)
-        self.note(
+        self._repaired(
             f"the log of tenant {tenant.name} has another history than version {version} here; the log counts "
             f"(version {tenant.state.version}), and what was known here is in {path}"
         )
@@ -160,6 +162,10 @@ class Mending:
             for piece in dump(tenant.state):
                 file.write(piece)
         return path
+
+    def _repaired(self, text: str) -> None:
+        self.telemetry.repairs += 1
+        self.note(text)
 
     def note(self, text: str) -> None:
         """Tell the operator, in the log and in /readyz."""

@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,13 +17,14 @@ from typing import Protocol
 
 from app.storage.errors import StoreUnavailable
 from app.storage.pending import Block, PendingStore
+from app.telemetry.worker import Telemetry
 from app.tenants.errors import PredictionExpired
 from app.tenants.tenant import Tenant, Verdict
 
 logger = logging.getLogger("sluice.tenants")
 
-HEAD = struct.Struct("<HIbdQ")  # a mark, size of the input, label, score, version; the input follows
-MARK = 0x51BE
+HEAD = struct.Struct("<HIbdQQ")  # a mark, size of the input, label, score, version, time; the input follows
+MARK = 0x51BF
 WRITE_SECONDS = 0.01
 RETRY_SECONDS = 0.5
 BYTES_WAITING = 64 << 20
@@ -42,6 +44,7 @@ class Kept:
     label: int
     score: float
     version: int
+    at_milliseconds: int
 
 
 class Trouble(Protocol):
@@ -53,9 +56,12 @@ class Trouble(Protocol):
 class Pending:
     """The kept predictions of this worker, until they are written, and of all workers after that."""
 
-    def __init__(self, store: PendingStore, contact: Trouble, *, enabled: bool) -> None:
+    def __init__(
+        self, store: PendingStore, contact: Trouble, *, enabled: bool, telemetry: Telemetry | None = None
+    ) -> None:
         self._store = store
         self._contact = contact
+        self._telemetry = telemetry or Telemetry()
         self._enabled = enabled
         self._prefix = secrets.token_hex(6)
         self._blocks = 0
@@ -73,11 +79,15 @@ class Pending:
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
         """The same for several predictions, which go into one block."""
-        if not self._can_keep(tenant):
+        if not self._enabled or not tenant.state.config.values["keep_predictions"]:
+            return [None] * len(given)
+        if self._contact.trouble is not None or self._bytes > BYTES_WAITING:
+            self._telemetry.not_kept += len(given)
             return [None] * len(given)
         block = self._open.get(tenant.name) or self._new_block(tenant.name)
         before = block.size
-        ids = [_put(block, each, verdict) for each, verdict in zip(given, verdicts, strict=True)]
+        now = time.time_ns() // 1_000_000
+        ids = [_put(block, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
         self._bytes += block.size - before
         if block.size >= BLOCK_BYTES:
             del self._open[tenant.name]
@@ -95,11 +105,6 @@ class Pending:
         self._written.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._written.wait(), WAY_SECONDS)
-
-    def _can_keep(self, tenant: Tenant) -> bool:
-        if not self._enabled or not tenant.state.config.values["keep_predictions"]:
-            return False
-        return self._contact.trouble is None and self._bytes <= BYTES_WAITING
 
     def _new_block(self, tenant: str) -> Block:
         self._blocks += 1
@@ -126,6 +131,15 @@ class Pending:
         if block is None or block.tenant != tenant:
             return b""
         return b"".join(block.pieces)[start : start + size]
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Kept predictions that are not written yet."""
+        return self._bytes
+
+    async def counts(self, tenants: Sequence[str]) -> Sequence[int]:
+        """How many predictions the store keeps of each tenant."""
+        return await self._store.counts(tenants)
 
     async def run(self) -> None:
         """Write what waits, soon, until cancelled."""
@@ -176,7 +190,7 @@ def _journeys(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
         yield blocks[first:]
 
 
-def _put(block: Block, given: bytes, verdict: Verdict) -> str:
+def _put(block: Block, given: bytes, verdict: Verdict, now: int) -> str:
     size = len(given)
-    start = block.add(HEAD.pack(MARK, size, verdict.label, verdict.score, verdict.version), given)
+    start = block.add(HEAD.pack(MARK, size, verdict.label, verdict.score, verdict.version, now), given)
     return f"{block.name}-{start:x}-{size:x}"

@@ -18,6 +18,7 @@ from app.storage.connecting import Connection
 from app.storage.feeds import Feeds
 from app.storage.log import Draft, Log, Meta, Position
 from app.storage.snapshots import Snapshots
+from app.telemetry.worker import Telemetry
 from app.tenants.appending import Appender
 from app.tenants.catching_up import CatchingUp
 from app.tenants.ending import end
@@ -25,7 +26,9 @@ from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooMany
 from app.tenants.following import Follower
 from app.tenants.giving import Giving
 from app.tenants.holding import Holding
+from app.tenants.measuring import Measuring
 from app.tenants.mending import Mending
+from app.tenants.pending import Pending
 from app.tenants.recent import Recent
 from app.tenants.recovering import Recovery
 from app.tenants.snapshotting import Policy, SnapshotTaken, Snapshotter, locked, take_picture
@@ -81,18 +84,21 @@ class Readiness:
 class Tenants:
     """All tenants, as seen by one worker. Put together here; `start` begins the work behind it."""
 
-    def __init__(self, connection: Connection, rules: Rules) -> None:
+    def __init__(self, connection: Connection, rules: Rules, telemetry: Telemetry | None = None) -> None:
         self._rules = rules
+        self._telemetry = telemetry = telemetry or Telemetry()
         self._log = Log(connection, rules.feedback_id_ttl_seconds)
         self._snapshots = Snapshots(connection)
         recent = Recent()
         recovery = Recovery(self._log, self._snapshots, recent)
-        self._holding = Holding(recovery, rules.memory_budget_bytes)
+        self._holding = Holding(recovery, rules.memory_budget_bytes, telemetry)
         self._catching_up = CatchingUp(self._log, recovery, recent, self._holding.measure)
-        self._mending = Mending(self._log, self._snapshots, recovery, recent, rules.rescued, self._holding.drop)
+        self._mending = Mending(
+            self._log, self._snapshots, recovery, recent, rules.rescued, self._holding.drop, telemetry
+        )
         self._appender = Appender(self._log, self._catching_up, self._mending.mend)
         self._holding.giver = Giving(self._appender, recovery)
-        self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.tenants.values)
+        self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.tenants.values, telemetry)
         self._feeds = Feeds(connection)
         self.follower = Follower(self._feeds, self._log, self._catching_up, self._mending, self._holding.tenants)
         self._tasks: list[asyncio.Task[None]] = []
@@ -159,6 +165,7 @@ class Tenants:
         """Delete a tenant, here and everywhere."""
         if not await self._log.delete(name):
             raise TenantUnknown(name)
+        self._telemetry.tenants.forget(name)
         if tenant := self.held(name):
             self._holding.drop(tenant)
 
@@ -201,6 +208,10 @@ class Tenants:
         if tenant := self.held(name):
             self._holding.drop(tenant)
         return await self.hold(name, create=False)
+
+    def measuring(self, pending: Pending) -> Measuring:
+        """What tells how this worker is, in numbers."""
+        return Measuring(self._holding, self.follower, pending, self._telemetry.tenants)
 
     def ready(self) -> Readiness:
         """Whether this worker can do its work."""

@@ -13,6 +13,7 @@ from app.learning.snapshot import Chunk, encode, file_of, read_header
 from app.storage.errors import StoreUnavailable
 from app.storage.log import Position
 from app.storage.snapshots import Snapshots, Written
+from app.telemetry.worker import Telemetry
 from app.tenants.errors import SnapshotBusy
 from app.tenants.tenant import Tenant
 
@@ -62,8 +63,11 @@ class Picture:
 class Snapshotter:
     """Takes the snapshots of this worker's tenants."""
 
-    def __init__(self, snapshots: Snapshots, policy: Policy, held: Callable[[], Iterable[Tenant]]) -> None:
+    def __init__(
+        self, snapshots: Snapshots, policy: Policy, held: Callable[[], Iterable[Tenant]], telemetry: Telemetry
+    ) -> None:
         self._snapshots = snapshots
+        self._telemetry = telemetry
         self._policy = policy
         self._held = held
 
@@ -101,6 +105,8 @@ class Snapshotter:
     def _taken(self, tenant: Tenant, picture: Picture, written: Written) -> SnapshotTaken:
         tenant.snapshot_version = picture.position.version
         tenant.snapshot_at = time.monotonic()
+        self._telemetry.snapshots_taken += 1
+        self._telemetry.snapshot_bytes += written.bytes
         return SnapshotTaken(picture.position.version, picture.digest, written.chunks, written.written, written.bytes)
 
     def _due(self, tenant: Tenant) -> bool:
@@ -122,9 +128,11 @@ class Snapshotter:
         except (SnapshotBusy, StoreUnavailable) as error:
             tenant.snapshot_at = max(tenant.snapshot_at, time.monotonic() - self._policy.every_seconds + LOOK_SECONDS)
             logger.info("no snapshot of tenant %s: %s", tenant.name, error)
+            self._telemetry.snapshots_failed += isinstance(error, StoreUnavailable)  # busy: another worker is at it
             return not isinstance(error, StoreUnavailable)
         except Exception:
             tenant.snapshot_at = time.monotonic()
+            self._telemetry.snapshots_failed += 1
             logger.exception("no snapshot of tenant %s", tenant.name)
         return True
 

@@ -18,6 +18,7 @@ from app.learning.example import Example, Examples
 from app.learning.state import Outcome, TenantState, advance, advance_all
 from app.storage.codec import FeedbackRecord, decode, encode, packed_values
 from app.storage.log import Draft, Entry, Position, next_chain
+from app.telemetry.tenants import NOBODY
 from app.tenants.errors import LogReplaced, TenantDamaged
 
 OUTCOMES_KEPT = 1024
@@ -42,6 +43,7 @@ class Feedback(msgspec.Struct, frozen=True):
     moderator: str | None = None
     prediction_id: str | None = None
     served: Served | None = None
+    served_at_milliseconds: int | None = None
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -73,7 +75,9 @@ class Tenant:
         self.snapshot_version = snapshot_version  # of the newest snapshot that we know of
         self.snapshot_at = time.monotonic()
         self.in_flight = 0  # appends whose outcomes somebody waits for
-        self.heard = 0  # the highest version that a change feed has told of
+        self.heard = 0  # the highest version that the log is known to have
+        self.behind_since = 0.0  # when it became higher than ours
+        self.watch = NOBODY
         self.lock = asyncio.Lock()
         self.giver: Giver | None = None  # none while the tenant is being loaded
         self._outcomes: OrderedDict[int, Outcome] | None = None
@@ -87,14 +91,24 @@ class Tenant:
         """`async with tenant.steady():` nothing is learnt meanwhile."""
         return self.lock
 
+    def hear(self, version: int) -> None:
+        """The log is known to have come to a version."""
+        if version > self.heard:
+            if self.heard <= self.state.version < version:
+                self.behind_since = time.monotonic()
+            self.heard = version
+
     def predict(self, example: Example, explain: int = 0) -> Verdict:
         """Score without learning."""
         state = self.state
         algorithm = str(state.config.values["algorithm"])
+        begin = time.perf_counter()
         if not explain:
             score, label = state.predict(example)
+            self.watch.scored(time.perf_counter() - begin, score, label)
             return Verdict(label, score, state.version, algorithm)
         score, keys, contributions = state.model.score(example)
+        self.watch.scored(time.perf_counter() - begin, score, state.verdict(score))
         largest = np.lexsort((keys, -np.abs(contributions)))[:explain]
         names = dict(zip(example.keys.tolist(), example.names, strict=True))
         shown = [(keys[k].item(), contributions[k].item()) for k in largest if contributions[k] != 0.0]
@@ -105,7 +119,11 @@ class Tenant:
         """Score several without learning, in one go; BadExample if any of them is refused."""
         state = self.state
         version, algorithm = state.version, str(state.config.values["algorithm"])
-        return [Verdict(label, score, version, algorithm) for score, label in state.predict_all(examples)]
+        begin = time.perf_counter()
+        found = state.predict_all(examples)
+        seconds = time.perf_counter() - begin
+        self.watch.scored_all(seconds, [score for score, _ in found], sum(label > 0 for _, label in found))
+        return [Verdict(label, score, version, algorithm) for score, label in found]
 
     async def give(self, feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
         """Append feedback to the log and learn it; an error stands in place of one that was refused."""
@@ -133,6 +151,7 @@ class Tenant:
             feedback_id=feedback.feedback_id,
             moderator=feedback.moderator,
             prediction_id=feedback.prediction_id,
+            served_at_milliseconds=feedback.served_at_milliseconds,
         )
         fingerprint = fingerprint_of(record) if feedback.feedback_id is not None else ""
         return Draft(encode(record), feedback.feedback_id, fingerprint)
@@ -150,7 +169,9 @@ class Tenant:
     def apply(self, entry: Entry) -> Outcome:
         """Apply the next entry of the log, and remember what it did."""
         event = self._event(entry, self.state.version + 1, self.chain)
+        begin = time.perf_counter()
         outcome = advance(self.state, event)
+        self.watch.learnt(time.perf_counter() - begin)
         self.chain = entry.chain
         self.remember(entry.version, outcome)
         return outcome
@@ -161,7 +182,9 @@ class Tenant:
         for version, entry in enumerate(entries, self.state.version + 1):
             events.append(self._event(entry, version, chain))
             chain = entry.chain
+        begin = time.perf_counter()
         advance_all(self.state, events)
+        self.watch.learnt(time.perf_counter() - begin, len(events))
         self.chain = chain
 
     def outcome_of(self, version: int) -> Outcome | None:
@@ -181,6 +204,7 @@ class Tenant:
         self.state, self.born, self.chain = other.state, other.born, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
         self._outcomes = None
+        self.heard = 0
 
     def _event(self, entry: Entry, version: int, chain: str) -> Event:
         if entry.version != version or next_chain(chain, entry.payload) != entry.chain:

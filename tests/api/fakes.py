@@ -154,7 +154,7 @@ class FakePending:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
-        self._kept[tenant.name, prediction_id] = Kept(given, verdict.label, verdict.score, verdict.version)
+        self._kept[tenant.name, prediction_id] = Kept(given, verdict.label, verdict.score, verdict.version, 0)
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:

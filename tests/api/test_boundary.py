@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.boundary import Boundary
 from app.api.errors import ClientGone
+from app.api.watching import Watching
 from tests.api.conftest import Service
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +33,7 @@ async def test_made_request_ids_differ(service: Service) -> None:
 
 
 async def test_two_processes_make_different_ids() -> None:
-    first, second = (Boundary(nothing)._id_for({"headers": []}) for _ in range(2))  # noqa: SLF001
+    first, second = (Boundary(nothing, Watching())._id_for({"headers": []}) for _ in range(2))  # noqa: SLF001
     assert first != second
 
 
@@ -102,7 +103,7 @@ async def test_an_answer_that_breaks_off_is_not_taken_for_whole(caplog: pytest.L
         raise RuntimeError("half way")
 
     with caplog.at_level(logging.ERROR), pytest.raises(RuntimeError, match="half way"):
-        await messages(Boundary(breaks))
+        await messages(Boundary(breaks, Watching()))
     assert "broke off" in caplog.text
 
 
@@ -110,7 +111,7 @@ async def test_nobody_is_answered_who_has_gone() -> None:
     async def gone(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001
         raise ClientGone
 
-    assert await messages(Boundary(gone)) == []
+    assert await messages(Boundary(gone, Watching())) == []
 
 
 async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...

@@ -27,7 +27,7 @@ ROUTES = {
     "post /predict", "post /feedback", "post /predict/batch", "post /feedback/batch", "get /tenants",
     "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
-    "post /features", "get /livez", "get /readyz", "get /problems", "get /problems/{name}",
+    "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
 }  # fmt: skip
 
 

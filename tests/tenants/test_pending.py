@@ -1,6 +1,7 @@
 """Predictions that wait for feedback."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -52,8 +53,10 @@ async def test_a_prediction_is_known_at_once_here_and_soon_everywhere(store: Ser
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
         names = [await kept(tenants, here, b"%d" % n) for n in range(700)]
         assert len(set(names)) == len(names)
-        assert await here.recall("acme", names[7]) == Kept(b"7", -1, 0.0, 0)
-        assert await there.recall("acme", names[-1]) == Kept(b"%d" % (len(names) - 1), -1, 0.0, 0)
+        found = await here.recall("acme", names[7])
+        assert abs(time.time_ns() // 1_000_000 - found.at_milliseconds) < 60_000
+        assert found == Kept(b"7", -1, 0.0, 0, found.at_milliseconds)
+        assert (await there.recall("acme", names[-1])).given == b"%d" % (len(names) - 1)
         await here.write()
         assert (await here.recall("acme", names[300])).given == b"300"
 
@@ -70,7 +73,8 @@ async def test_predictions_kept_together_are_found_each_by_its_id(
         ids = {each: name for some in parts for each, name in zip(some, keep(here, tenant, some, verdict), strict=True)}
         await here.write()
         for given, prediction_id in ids.items():
-            assert await there.recall("acme", prediction_id) == Kept(given, -1, 0.0, 0)
+            found = await there.recall("acme", prediction_id)
+            assert found == Kept(given, -1, 0.0, 0, found.at_milliseconds)
 
 
 def keep(pending: Pending, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:

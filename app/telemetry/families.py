@@ -1,0 +1,165 @@
+"""The metrics of one worker as prometheus-client's families. docs/metrics.md says what each of them means."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
+
+from app.telemetry.counting import Distribution
+from app.telemetry.readings import Rates, TenantReading, WorkerReading
+from app.telemetry.tenants import TenantMeter
+from app.telemetry.worker import Telemetry
+
+CLASSES = ("normal", "anomaly")
+CELLS = [(label, predicted) for label in CLASSES for predicted in CLASSES]
+PLAIN_GAUGES: tuple[tuple[str, str, Callable[[TenantReading], float | None]], ...] = (
+    ("sluice_tenant_version", "Events of the log that were applied.", lambda one: one.version),
+    ("sluice_tenant_features", "Features in the model.", lambda one: one.features),
+    ("sluice_tenant_nonzero_weights", "Features with a weight.", lambda one: one.nonzero_weights),
+    ("sluice_tenant_sparsity_ratio", "Share of features without a weight.", lambda one: one.sparsity),
+    ("sluice_tenant_memory_bytes", "Memory of the model and its names.", lambda one: one.memory_bytes),
+    ("sluice_log_lag_events", "Events known to be in the log and not applied yet.", lambda one: one.log_lag_events),
+    ("sluice_log_lag_seconds", "For how long there have been such events.", lambda one: one.log_lag_seconds),
+    ("sluice_snapshot_lag_events", "Events since the newest snapshot.", lambda one: one.snapshot_lag_events),
+    ("sluice_snapshot_age_seconds", "Time since the newest snapshot.", lambda one: one.snapshot_age_seconds),
+    ("sluice_pending_predictions", "Predictions kept for feedback.", lambda one: one.pending_predictions),
+)
+RATES: tuple[tuple[str, str, Callable[[Rates], float | None]], ...] = (
+    (
+        "sluice_balanced_accuracy_ratio",
+        "Mean of sensitivity and specificity.",
+        lambda rates: rates.balanced_accuracy,
+    ),
+    ("sluice_sensitivity_ratio", "Share of anomalies that were found.", lambda rates: rates.sensitivity),
+    ("sluice_specificity_ratio", "Share of normal examples left alone.", lambda rates: rates.specificity),
+)
+
+
+def families(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
+    """Everything, in the order of the manual."""
+    meters = dict(telemetry.tenants.meters())
+    yield from _of_labels(meters)
+    yield from _of_states(reading.tenants)
+    yield from _of_requests(telemetry)
+    yield from _of_store(telemetry, reading)
+    yield from _of_worker(telemetry, reading)
+    build = GaugeMetricFamily("sluice_build_info", "What is running.", labels=("version", "python", "numba"))
+    build.add_metric([version("sluice"), platform.python_version(), version("numba")], 1)
+    yield build
+
+
+def _of_labels(meters: Mapping[str, TenantMeter]) -> Iterator[Metric]:
+    given = CounterMetricFamily(
+        "sluice_labels", "Labels given, and what the model said just before.", labels=("tenant", "label", "predicted")
+    )
+    served = CounterMetricFamily(
+        "sluice_served_labels", "The same, by what had been served.", labels=("tenant", "label", "predicted")
+    )
+    predictions = CounterMetricFamily("sluice_predictions", "Verdicts given.", labels=("tenant", "predicted"))
+    for name, meter in meters.items():
+        for cell, (label, predicted) in enumerate(CELLS):
+            given.add_metric([name, label, predicted], meter.labels[cell])
+            served.add_metric([name, label, predicted], meter.served[cell])
+        for predicted, count in zip(CLASSES, meter.predictions, strict=True):
+            predictions.add_metric([name, predicted], count)
+    yield from (given, served, predictions)
+    scores = [((name,), meter.scores) for name, meter in meters.items()]
+    yield _histogram("sluice_prediction_score", "Scores of verdicts.", ("tenant",), scores)
+    delays = [((name,), meter.delays) for name, meter in meters.items()]
+    yield _histogram("sluice_label_delay_seconds", "From a prediction to its label.", ("tenant",), delays)
+
+
+def _of_states(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
+    tenants = list(tenants)
+    for name, text, rate_of in RATES:
+        samples = [((one.name, rates.verdict, rates.window), rate_of(rates)) for one in tenants for rates in one.rates]
+        yield _gauge(name, text, ("tenant", "verdict", "window"), samples)
+    for name, text, value_of in PLAIN_GAUGES:
+        yield _gauge(name, text, ("tenant",), [((one.name,), value_of(one)) for one in tenants])
+    yield from _of_drift(tenants)
+
+
+def _of_drift(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
+    drifts = [((one.name, drift.label), drift) for one in tenants for drift in one.drifts]
+    changes = [((*whose, "worse"), drift.worse) for whose, drift in drifts]
+    changes += [((*whose, "better"), drift.better) for whose, drift in drifts]
+    yield _gauge("sluice_drift_changes", "Changes of the error rate found.", ("tenant", "label", "direction"), changes)
+    errors = [(whose, drift.error) for whose, drift in drifts]
+    yield _gauge("sluice_drift_error_ratio", "Error rate since the last change.", ("tenant", "label"), errors)
+    labels = [(whose, drift.labels) for whose, drift in drifts]
+    yield _gauge("sluice_drift_window_labels", "Labels since the last change.", ("tenant", "label"), labels)
+
+
+def _of_requests(telemetry: Telemetry) -> Iterator[Metric]:
+    requests = telemetry.requests
+    answered = CounterMetricFamily("sluice_http_requests", "Requests answered.", labels=("method", "route", "status"))
+    for (method, route, status), count in requests.answered.items():
+        answered.add_metric([method, route, str(status)], count)
+    yield answered
+    yield _histogram(
+        "sluice_http_request_duration_seconds", "Time to answer.", ("method", "route"), requests.durations.items()
+    )
+    yield GaugeMetricFamily("sluice_http_requests_in_progress", "Requests under way.", value=requests.in_progress)
+    kernels = SummaryMetricFamily("sluice_kernel_seconds", "Time in compiled code.", labels=("operation",))
+    for operation, timing in (("score", telemetry.tenants.scoring), ("learn", telemetry.tenants.learning)):
+        kernels.add_metric([operation], timing.count, timing.seconds)
+    yield kernels
+
+
+def _of_store(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
+    commands = telemetry.commands
+    durations = [((name,), durations) for name, durations in commands.durations.items()]
+    yield _histogram("sluice_store_command_duration_seconds", "Time until the store answered.", ("command",), durations)
+    errors = CounterMetricFamily("sluice_store_errors", "Commands that failed.", labels=("command",))
+    for name, count in commands.errors.items():
+        errors.add_metric([name], count)
+    yield errors
+    yield GaugeMetricFamily("sluice_store_up", "Whether the store was there at the last look.", reading.store_up)
+    yield GaugeMetricFamily(
+        "sluice_store_contact_age_seconds", "Time since the store was last there.", reading.store_contact_age_seconds
+    )
+
+
+def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
+    yield GaugeMetricFamily("sluice_tenants_held", "Tenants in memory.", reading.tenants_held)
+    yield GaugeMetricFamily("sluice_tenants_memory_bytes", "Memory of tenants.", reading.tenants_memory_bytes)
+    yield GaugeMetricFamily("sluice_tenants_damaged", "Tenants that cannot be loaded.", reading.tenants_damaged)
+    yield CounterMetricFamily("sluice_tenant_loads", "Tenants loaded.", telemetry.loads)
+    yield CounterMetricFamily("sluice_tenant_evictions", "Tenants dropped for want of memory.", telemetry.evictions)
+    yield CounterMetricFamily("sluice_log_repairs", "Logs put in order.", telemetry.repairs)
+    snapshots = CounterMetricFamily("sluice_snapshots", "Snapshots.", labels=("result",))
+    snapshots.add_metric(["taken"], telemetry.snapshots_taken)
+    snapshots.add_metric(["failed"], telemetry.snapshots_failed)
+    yield snapshots
+    yield CounterMetricFamily("sluice_snapshot_written_bytes", "Written for snapshots.", telemetry.snapshot_bytes)
+    yield GaugeMetricFamily(
+        "sluice_pending_waiting_bytes", "Kept predictions on their way.", reading.pending_waiting_bytes
+    )
+    yield CounterMetricFamily("sluice_predictions_not_kept", "Predictions that were not kept.", telemetry.not_kept)
+
+
+def _gauge(
+    name: str, text: str, labels: tuple[str, ...], samples: Iterable[tuple[tuple[str, ...], float | None]]
+) -> GaugeMetricFamily:
+    """A sample for each that is defined."""
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for values, value in samples:
+        if value is not None:
+            family.add_metric(values, value)
+    return family
+
+
+def _histogram(
+    name: str, text: str, labels: tuple[str, ...], samples: Iterable[tuple[tuple[str, ...], Distribution]]
+) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, distribution in samples:
+        family.add_metric(values, distribution.cumulative(), distribution.total)
+    return family

@@ -1,0 +1,58 @@
+"""Workers that find each other."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.telemetry.siblings import FOLDER, Siblings
+
+pytestmark = pytest.mark.anyio
+
+
+async def page_of_first() -> bytes:
+    return b"first"
+
+
+async def test_each_has_a_place_and_hears_the_others(tmp_path: Path) -> None:
+    first, second = Siblings(tmp_path, 3), Siblings(tmp_path, 3)
+    assert (first.place, second.place) == (0, 1)
+    await first.listen(page_of_first)
+    assert await second.ask() == [b"first"], "the third has not come yet"
+    first.close()
+    second.close()
+
+
+async def test_a_place_that_was_left_is_taken_again(tmp_path: Path) -> None:
+    first, second = Siblings(tmp_path, 2), Siblings(tmp_path, 2)
+    await first.listen(page_of_first)
+    first.close()
+    successor = Siblings(tmp_path, 2)
+    await successor.listen(page_of_first)  # the socket of the first is still there
+    assert successor.place == 0
+    assert await second.ask() == [b"first"]
+    successor.close()
+    second.close()
+
+
+async def test_one_who_hangs_is_left_out(tmp_path: Path) -> None:
+    first, second = Siblings(tmp_path, 2), Siblings(tmp_path, 2)
+    over = asyncio.Event()
+
+    async def page_that_hangs() -> bytes:
+        await over.wait()
+        return b"late"
+
+    await first.listen(page_that_hangs)
+    assert await second.ask() == []
+    over.set()
+    await asyncio.sleep(0.05)
+    first.close()
+    second.close()
+
+
+async def test_a_single_worker_is_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    alone = Siblings.of_environment(1)
+    await alone.listen(page_of_first)
+    assert (alone.place, await alone.ask(), any(tmp_path.iterdir())) == (0, [], False)  # noqa: ASYNC240 - an empty folder
