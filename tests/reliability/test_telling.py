@@ -1,0 +1,51 @@
+"""What a real service tells of requests: lines of its log, and spans."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reliability.deployments import deployment, on_a_server
+from tests.services import Service
+from tests.telemetry.collector import attributes_of, collecting
+
+pytestmark = pytest.mark.timeout(60)
+PRIVATE = {"tenant": "acme", "features": {"a-private-name": 1}}
+
+
+def lines(service: Service) -> list[dict[str, Any]]:
+    """Every line must be JSON, of all processes of the service."""
+    return [json.loads(line) for line in service.log().splitlines()]
+
+
+@on_a_server
+def test_a_request_that_failed_has_a_line_and_no_input_is_in_it(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path, workers=2) as deployed:
+        (service,) = deployed.services
+        service.post("/predict", PRIVATE).raise_for_status()
+        deployed.server.freeze()
+        answer = service.post("/feedback", PRIVATE | {"label": 1})
+        deployed.server.thaw()
+        assert answer.status_code == 503
+        told = [line for line in lines(service) if line["logger"] == "sluice.requests" and line["route"] == "/feedback"]
+        assert [line["request_id"] for line in told] == [answer.json()["request_id"]]
+        assert (told[0]["tenant"], told[0]["status"]) == ("acme", 503)
+        assert "a-private-name" not in service.log()
+
+
+def test_inputs_are_in_the_log_if_they_are_asked_for(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, log_requests="all", log_inputs="true") as deployed:
+        (service,) = deployed.services
+        service.post("/predict", PRIVATE).raise_for_status()
+        told = [line for line in lines(service) if line.get("route") == "/predict"]
+        assert json.loads(told[0]["input"]) == PRIVATE
+
+
+def test_requests_are_traced_where_that_is_wanted(tmp_path: Path) -> None:
+    with collecting() as collector, deployment("embedded", tmp_path, traces_url=collector.url) as deployed:
+        (service,) = deployed.services
+        service.post("/predict", PRIVATE).raise_for_status()
+        assert service.terminate().code == 0  # what waits is sent before the end
+    spans = [attributes_of(span) for span in collector.spans if span.name == "POST /predict"]
+    assert [(span["http.response.status_code"], span["sluice.tenant"]) for span in spans] == [(200, "acme")]
