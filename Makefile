@@ -28,7 +28,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run check test e2e bench bench-kernels bench-quality bench-service lock clean
+.PHONY: help setup run demo check test e2e bench bench-kernels bench-quality bench-service lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -39,6 +39,9 @@ setup: $(WARM) ## make .venv, install what the locks name, compile the kernels
 run: setup ## serve on http://127.0.0.1:8000, with an embedded Valkey and its data in ./data
 	@$(BIN)/sluice serve
 
+demo: setup ## watch a service learn in the terminal, within a minute
+	@$(BIN)/sluice demo
+
 check: $(INSTALLED) ## lint, format, types and layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -46,12 +49,15 @@ check: $(INSTALLED) ## lint, format, types and layers
 	$(BIN)/lint-imports
 
 test: setup ## every test that needs no system package
-	$(BIN)/pytest -n $(TEST_PROCESSES)
+	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e"
 
-e2e: setup ## tests that need system packages, which are installed: Debian's redis-server
-	@command -v redis-server >/dev/null || \
-		{ echo "Installing redis-server, for the tests against it."; apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; }
-	$(BIN)/pytest -n $(TEST_PROCESSES) -k "redis and not valkey" tests/storage tests/tenants tests/reliability
+e2e: setup ## tests that need system packages, which are installed: Debian's redis-server and prometheus
+	@missing=; for package in redis-server prometheus; do \
+		command -v $$package >/dev/null || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then echo "Installing$$missing, for the tests against it."; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e
 
 bench: bench-kernels bench-service bench-quality ## every benchmark
 

@@ -2,18 +2,20 @@
 
 Numba notices a change in a function's own file, but not in the functions of other files that it calls. So the cache
 lies in a folder named after a hash of all kernel sources: any change compiles anew, and an old folder is never read
-again.
+again. The folder may be one that cannot be written to, an image's say: Numba itself would refuse to read that.
 """
 
 import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -22,12 +24,12 @@ SOURCES = Path(__file__).parent
 
 def kernel(function: Function) -> Function:
     """Compile on first call, keep on disk, run without the GIL; never fastmath: replay must be bit-identical."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _kept(function, njit(nogil=True, error_model="numpy"))
 
 
 def kernel_with_gil(function: Function) -> Function:
     """As `kernel`, for what talks to the interpreter."""
-    return cast("Function", njit(cache=True, error_model="numpy")(function))
+    return _kept(function, njit(error_model="numpy"))
 
 
 def part(function: Function) -> Function:
@@ -54,6 +56,35 @@ def inner(function: Function) -> Function:
 def cache_folder() -> Path:
     """Where the compiled kernels of exactly these sources are kept."""
     return _base() / f"kernels-{_fingerprint()}"
+
+
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba is hardly typed
+    """The folder, whether or not it can be written to."""
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):
+            super().ensure_cache_path()
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]  # Numba is hardly typed
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # Numba is hardly typed
+    """What is not in the folder, and cannot be put there, is compiled for this process alone."""
+
+    _impl_class = _Implementation
+
+    def save_overload(self, signature: object, compiled: object) -> None:
+        with suppress(OSError):
+            super().save_overload(signature, compiled)
+
+
+def _kept(function: Function, compiler: Callable[[Function], Any]) -> Function:
+    """As Numba's own `cache=True`, with a cache of ours."""
+    compiled = compiler(function)
+    compiled._cache = _Cache(function)  # noqa: SLF001 - there is no other way to give it one
+    return cast("Function", compiled)
 
 
 def _fingerprint() -> str:

@@ -1,14 +1,14 @@
-"""The command line: `sluice serve`, `export`, `import`, `evaluate`, `train`, `features`, `inspect` and `warm`."""
+"""The command line: `sluice serve`, `demo`, `export`, `import`, `evaluate`, `train`, `features`, `inspect` and `warm`."""
 
 import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from app.cli import evaluate, features, inspect, serve, train, transfer, warm
+from app.cli import demo, evaluate, features, inspect, serve, train, transfer, warm
 from app.learning.errors import SluiceError
 
-COMMANDS = (serve, transfer, evaluate, train, features, inspect, warm)
+COMMANDS = (serve, demo, transfer, evaluate, train, features, inspect, warm)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,6 +13,8 @@ from kernels.compiling import SOURCES, cache_folder
 ASK = "import numba, kernels.compiling; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
 COMPILE = "from kernels.hashing import key_of; key_of('a')"
+COUNT = "; from kernels.hashing import hash_name; print('found', *map(len, hash_name.stats[1:]), 'compiled')"
+POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root, who may then write only where it says so
 
 
 class Copy:
@@ -21,6 +23,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.kernels, self.home, self.temporary = folder / "kernels", folder / "home", folder / "temporary"
         shutil.copytree(SOURCES, self.kernels, ignore=shutil.ignore_patterns("__pycache__"))
+        self.prefix: list[str] = []
         self.home.mkdir()
         self.temporary.mkdir()
         self.environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {
@@ -31,12 +34,19 @@ class Copy:
 
     def run(self, code: str = ASK) -> Path:
         """Run Python beside the copy; return the path that it prints."""
-        command = [sys.executable, "-c", code]
+        command = [*self.prefix, sys.executable, "-c", code]
         done = subprocess.run(
             command, cwd=self.kernels.parent, env=self.environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return Path(done.stdout.strip())
+
+    def protect(self, folder: Path) -> None:
+        """Make it impossible to write to a folder and all that is in it."""
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o555)
+        if os.geteuid() == 0:
+            self.prefix = POWERLESS
 
     def block(self) -> None:
         """Make it impossible to write beside the sources, also for root: a file stands where the folder would be."""
@@ -82,6 +92,20 @@ def test_compiled_code_is_kept_where_the_operator_chose(copy: Copy, tmp_path: Pa
     copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
     copy.run(COMPILE)
     assert list((tmp_path / "chosen" / cache_folder().name).rglob("hashing.hash_name-*.nbi"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write to every folder")
+@pytest.mark.parametrize(("is_warm", "count"), [(True, "found 1 0 compiled"), (False, "found 0 1 compiled")])
+def test_a_folder_that_cannot_be_written_to_is_read(copy: Copy, tmp_path: Path, is_warm: bool, count: str) -> None:
+    chosen = tmp_path / "chosen"
+    copy.environment["NUMBA_CACHE_DIR"] = str(chosen)
+    if is_warm:
+        copy.run(COMPILE)
+    chosen.mkdir(exist_ok=True)
+    copy.protect(chosen)
+    before = sorted(chosen.rglob("*"))
+    assert copy.run(COMPILE + COUNT) == Path(count)
+    assert sorted(chosen.rglob("*")) == before
 
 
 def test_where_the_sources_cannot_be_written_to_the_home_folder_is_used(copy: Copy) -> None:

@@ -1,0 +1,46 @@
+# Sluice as an image: nothing is compiled at run time, nothing is written outside /data and /tmp, nobody is root.
+# tests/deployment runs these very steps without Docker.
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS builder
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /build
+COPY .ci/requirements.txt .ci/requirements-dev.txt .ci/
+# Without pip: what runs needs none, so the image's Python installs into it from outside.
+RUN python -m venv --without-pip /opt/sluice
+RUN python -m pip --python /opt/sluice/bin/python install --require-hashes --only-binary :all: -r .ci/requirements.txt
+# What builds the project is only in the developers' lock. With hashes asked for, a part that is missing here is an error.
+RUN awk '/^[^ #]/ { wanted = /^(hatchling|packaging|pathspec|pluggy|tomlkit|trove-classifiers)==/ } wanted' \
+        .ci/requirements-dev.txt > requirements-build.txt
+RUN python -m venv /build/tools
+RUN /build/tools/bin/pip install --require-hashes --only-binary :all: -r requirements-build.txt
+COPY pyproject.toml ./
+COPY app app
+COPY kernels kernels
+RUN /build/tools/bin/pip wheel --no-deps --no-build-isolation --wheel-dir wheels .
+RUN python -m pip --python /opt/sluice/bin/python install --no-deps --no-index wheels/*.whl
+# For any processor of this architecture, not only for the one that builds. The last stage names both again, otherwise
+# Numba would look elsewhere and compile.
+ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/sluice/compiled
+RUN /opt/sluice/bin/sluice warm
+
+FROM ${PYTHON}
+LABEL org.opencontainers.image.title="Sluice" \
+      org.opencontainers.image.description="Online anomaly detection that learns from every label the moment it arrives." \
+      org.opencontainers.image.version="0.1.0"
+RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin sluice
+RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
+COPY --from=builder /opt/sluice /opt/sluice
+ENV PATH=/opt/sluice/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+    NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/sluice/compiled \
+    SLUICE_HOST=0.0.0.0 SLUICE_PORT=8000 SLUICE_DATA_DIR=/data
+WORKDIR /data
+VOLUME ["/data"]
+USER 10001:10001
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+# By http.client, which knows no proxies.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["python", "-c", "import http.client, os, sys; asked = http.client.HTTPConnection('127.0.0.1', int(os.environ['SLUICE_PORT']), timeout=2); asked.request('GET', '/readyz'); sys.exit(asked.getresponse().status != 200)"]
+ENTRYPOINT ["sluice"]
+CMD ["serve"]

@@ -1,0 +1,103 @@
+"""A service of the demo's own: a real `sluice serve` with an embedded Valkey, of which nothing is left afterwards."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from app.cli.demo.asking import Client, ServiceAway
+from app.learning.errors import SluiceError
+from app.storage.orphans import end_servers, socket_path
+
+START_SECONDS: Final = 180.0  # kernels that nobody has compiled yet take a minute
+STOP_SECONDS: Final = 15.0
+LISTENING: Final = re.compile(r"listening on (http://[\w.:-]+)")
+LINES_SHOWN: Final = 5
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ServiceNotStarted(SluiceError):
+    """The service ended before it could be asked."""
+
+
+@contextmanager
+def own_service() -> Iterator[str]:
+    """The URL of a service that lives inside the block, with its data and its log in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="sluice-demo-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        process = _launched(folder)
+        try:
+            yield _ready(process, folder / "service.log")
+        finally:
+            _end(process, folder / "data")
+
+
+def _launched(folder: Path) -> subprocess.Popen[bytes]:
+    others = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+    ours = {"SLUICE_PORT": "0", "SLUICE_DATA_DIR": str(folder / "data"), "SLUICE_SHUTDOWN_SECONDS": "1"}
+    with (folder / "service.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "app", "serve"],  # -P: not an `app` that lies where the user happens to be
+            env=others | ours,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # a Ctrl-C is for the demo, which then ends the service
+        )
+
+
+def _ready(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise ServiceNotStarted(f"the service could not start: {_last_words(log)}")
+        listening = LISTENING.search(log.read_text(errors="replace"))
+        if listening and _is_ready(listening[1]):
+            return listening[1]
+        time.sleep(0.05)
+    raise ServiceNotStarted(f"the service is not ready after {START_SECONDS:.0f} s: {_last_words(log)}")
+
+
+def _is_ready(url: str) -> bool:
+    client = Client(url, patience_seconds=0.0)
+    try:
+        client.once("/readyz")
+    except ServiceAway:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def _last_words(log: Path) -> str:
+    return " | ".join(log.read_text(errors="replace").strip().splitlines()[-LINES_SHOWN:]) or "it said nothing"
+
+
+def _end(process: subprocess.Popen[bytes], data: Path) -> None:
+    """SIGTERM, and a kill if that is not enough."""
+    with _undisturbed():
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+            return
+        process.kill()
+        process.wait()
+        end_servers(data / "valkey", socket_path(data))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second Ctrl-C must not leave a service behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
