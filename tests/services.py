@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 START_SECONDS = 40.0  # generous: several services may be starting on few cores
 PATIENCE_SECONDS = 20.0
 STOP_SECONDS = 20.0
-LISTENING = re.compile(r"listening on http://[^ ]*:(\d+)")
+LISTENING = re.compile(r'listening on http://[^ "]*:(\d+)')  # the line is text or JSON
 
 
 class Ending(NamedTuple):
