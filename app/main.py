@@ -12,17 +12,24 @@ from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
+from app.access.audit import Audit
+from app.access.guard import Guard
+from app.access.labelling import LabelRates
 from app.api.application import create_app
+from app.api.limiting import Limiter
 from app.api.limits import Limits
 from app.api.serving import Serving
+from app.api.shedding import Shedding
 from app.api.watching import Watching
 from app.features.featurizing import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
+from app.storage.audit import AuditLog
 from app.storage.codec import FeedbackRecord, decode, encode, packed_values
 from app.storage.connecting import Connection, connect
 from app.storage.errors import StoreUnavailable
+from app.storage.keyring import Keyring
 from app.storage.pending import PendingStore
 from app.telemetry.exposing import Exposing
 from app.telemetry.logs import configure
@@ -51,6 +58,10 @@ def application(settings: Settings) -> FastAPI:
     siblings = Siblings.of_environment(settings.workers)
     telemetry = Telemetry(TenantWatches(settings.metrics_tenants, settings.metrics_tenant_names))
     tracing = Tracing(settings.traces_url) if settings.traces_url else None
+    shedding = Shedding(
+        telemetry.requests, settings.max_concurrent_requests, max_lag_seconds=settings.max_lag_milliseconds / 1000
+    )
+    limiter = Limiter(settings.requests_per_second, telemetry.requests) if settings.requests_per_second else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -61,11 +72,24 @@ def application(settings: Settings) -> FastAPI:
         store = PendingStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
         pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
         exposing = Exposing(telemetry, siblings, tenants.measuring(pending).read)
-        app.state.serving = Serving(tenants, pending, _limits(settings), metrics=exposing.whole_page)
-        await _first_contact(connection)
+        guard = Guard(Keyring(connection), settings.access)
+        app.state.serving = Serving(
+            tenants,
+            pending,
+            _limits(settings),
+            metrics=exposing.whole_page,
+            guard=guard,
+            audit=Audit(AuditLog(connection, settings.audit_max_entries)),
+            label_rates=LabelRates(settings.labels_per_moderator_per_minute),
+            limiter=limiter,
+        )
+        await _first_contact(connection, guard)
         tenants.start()
         await siblings.listen(exposing.own_page)
-        behind = [asyncio.create_task(pending.run()), asyncio.create_task(_leave_with_parent())]
+        behind = [
+            asyncio.create_task(work)
+            for work in (pending.run(), guard.follow(), shedding.probe(), _leave_with_parent())
+        ]
         yield
         await end(behind)
         with suppress(StoreUnavailable):
@@ -79,13 +103,14 @@ def application(settings: Settings) -> FastAPI:
     watching = Watching(
         telemetry.requests, logged=settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing
     )
-    return create_app(lifespan, watching=watching)
+    return create_app(lifespan, watching=watching, shedding=shedding)
 
 
-async def _first_contact(connection: Connection) -> None:
+async def _first_contact(connection: Connection, guard: Guard) -> None:
     """Go on without Redis if it is away: a service that waits for it can be asked why."""
     try:
         await connection.ping()
+        await guard.read()
     except StoreUnavailable as error:
         logger.error("%s; this worker is not ready until it is there", error)  # noqa: TRY400 - the sentence says it all
 
@@ -118,6 +143,7 @@ def _warm() -> None:
 def _rules(settings: Settings) -> Rules:
     return Rules(
         auto_create=settings.auto_create_tenants,
+        max_weights_moved=settings.max_weights_moved,
         max_tenants=settings.max_tenants,
         memory_budget_bytes=settings.memory_budget_bytes,
         feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
@@ -139,4 +165,5 @@ def _limits(settings: Settings) -> Limits:
         max_batch_items=settings.max_batch_items,
         max_line_bytes=settings.max_line_bytes,
         max_features_per_example=settings.max_features_per_example,
+        body_idle_seconds=settings.body_idle_seconds,
     )

@@ -1,5 +1,7 @@
 """The process: the embedded store if no other is given, the port, and one worker or several."""
 
+import asyncio
+import functools
 import logging
 import os
 import signal
@@ -8,37 +10,47 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from app.api.limits import ConnectionLimits
+from app.api.protocol import PatientProtocol
 from app.learning.errors import BadSetting
 from app.settings import Settings
+from app.storage.connecting import connect
 from app.storage.embedded import EmbeddedValkey
+from app.storage.errors import StoreUnavailable, StoreUnusable
+from app.storage.keyring import Keyring
 from app.telemetry.logs import configure
 from app.telemetry.siblings import FOLDER
 
 logger = logging.getLogger("sluice")
 
 WATCH_SECONDS = 0.5
+READERS_TIMES = 10  # of the time for a body: the kernel tells of a slow reader only when much was read at once
 
 
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
     configure(settings.log_level, settings.log_format)
     with _listening(settings) as listening, _store(settings) as url, _meeting_place(settings):
+        _check_door(settings, url)
         os.environ["SLUICE_REDIS_URL"] = url  # workers are processes of their own and read the environment
         os.environ.pop("SLUICE_REDIS_URL_FILE", None)
         config = uvicorn.Config(
             "app.main:create",
             factory=True,
             loop="uvloop",
-            http="httptools",
+            http=_protocol(settings),
+            ws="none",
             workers=settings.workers,
             access_log=False,
             log_config=None,
             lifespan="on",
             server_header=False,
+            timeout_keep_alive=settings.idle_seconds,
             timeout_graceful_shutdown=max(1, int(settings.shutdown_seconds / 2)),
         )
         logger.info("listening on http://%s:%d", *listening.getsockname()[:2])
@@ -46,6 +58,13 @@ def serve(settings: Settings) -> None:
             Multiprocess(config, sockets=[listening]).run()
         else:
             _run_one(config, listening)
+
+
+def _protocol(settings: Settings) -> type[asyncio.Protocol]:
+    """How connections are served; uvicorn calls it like a class, and hands it to its workers."""
+    reader_seconds = READERS_TIMES * settings.body_idle_seconds
+    limits = ConnectionLimits(settings.head_seconds, settings.max_head_bytes, reader_seconds)
+    return cast("type[asyncio.Protocol]", functools.partial(PatientProtocol, limits=limits))
 
 
 def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:
@@ -91,6 +110,33 @@ def _store(settings: Settings) -> Iterator[str]:
         over.set()
         watching.join()
         embedded.stop()
+
+
+def _check_door(settings: Settings, url: str) -> None:
+    """Say who may come in; BadSetting where that would be nobody, and the operator has not asked for it."""
+    keys = asyncio.run(_number_of_keys(url))
+    if settings.access == "open":
+        logger.warning("SLUICE_AUTH=open: whoever reaches %s may do everything", settings.host)
+    elif settings.access == "auto" and keys == 0:
+        logger.info("open to this machine, because there is no key yet: sluice keys create makes one")
+    elif settings.auth is None and settings.access == "required" and keys == 0:
+        raise BadSetting(
+            f"{settings.host} can be reached from other machines, and there is no key yet: make one with `sluice keys "
+            "create --roles admin --tenants '*'`, or let everybody in with SLUICE_AUTH=open"
+        )
+    elif keys == 0:
+        logger.warning("nobody can come in yet: make a key with sluice keys create")
+
+
+async def _number_of_keys(url: str) -> int | None:
+    """None if the store does not answer: then the service waits for it, with its door closed."""
+    connection = connect(url)
+    try:
+        return len((await Keyring(connection).read())[1])
+    except (StoreUnavailable, StoreUnusable):
+        return None
+    finally:
+        await connection.aclose()
 
 
 @contextmanager

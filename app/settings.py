@@ -1,6 +1,7 @@
 """The settings of the service: environment variables, checked once at the start. docs/settings.md describes them."""
 
 import difflib
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from app.learning.errors import BadSetting, shown
 
 PREFIX: Final = "SLUICE_"
 SECRETS: Final = ("redis_url",)  # each may also be given by a file: SLUICE_REDIS_URL_FILE
-ELSEWHERE: Final = ("SLUICE_DATA",)  # where the tests find their data; nothing to the service
+ELSEWHERE: Final = ("SLUICE_DATA", "SLUICE_KEY", "SLUICE_KEY_FILE")  # of tests and of other commands
 SHARE_OF_MEMORY: Final = 0.6  # the rest is for requests, snapshots under way, Python, and the embedded Valkey
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -25,6 +26,7 @@ WORDS: Final = {  # what those that are no numbers must be
     "host": "a host name or an address",
     "data_dir": "a path",
     "redis_url": "a URL of Redis",
+    "auth": "required or open",
     "auto_create_tenants": "true or false",
     "log_level": "debug, info, warning, error or critical",
     "log_format": "auto, json or text",
@@ -72,6 +74,10 @@ class Settings(BaseModel):
     workers: int = Field(1, ge=1, le=256)
     data_dir: Path = Path("data")
     redis_url: SecretStr | None = None
+    auth: Literal["required", "open"] | None = None
+    labels_per_moderator_per_minute: int = Field(0, ge=0, le=1_000_000)
+    max_weights_moved: int = Field(20_000, ge=0, le=10_000_000)
+    audit_max_entries: int = Field(1_000_000, ge=1000, le=1_000_000_000)
     auto_create_tenants: Flag = True
     max_tenants: int = Field(100_000, ge=1, le=10_000_000)
     memory_budget_bytes: Size = Field(default_factory=lambda: memory_budget(1), ge=16 * MIB)
@@ -81,6 +87,13 @@ class Settings(BaseModel):
     max_batch_items: int = Field(10_000, ge=1, le=1_000_000)
     max_line_bytes: Size = Field(MIB, ge=KIB, le=GIB)
     max_features_per_example: int = Field(100_000, ge=1, le=10_000_000)
+    requests_per_second: int = Field(0, ge=0, le=1_000_000)
+    max_concurrent_requests: int = Field(1000, ge=1, le=1_000_000)
+    max_lag_milliseconds: int = Field(1000, ge=0, le=3_600_000)
+    head_seconds: float = Field(10, ge=0.1, le=3600)
+    max_head_bytes: Size = Field(64 * KIB, ge=KIB, le=16 * MIB)
+    idle_seconds: int = Field(75, ge=1, le=3600)
+    body_idle_seconds: float = Field(30, ge=0.1, le=3600)
     pending_ttl_seconds: int = Field(86_400, ge=0, le=31_536_000)
     pending_max_per_tenant: int = Field(10_000, ge=1, le=100_000_000)
     feedback_id_ttl_seconds: int = Field(604_800, ge=60, le=31_536_000)
@@ -97,6 +110,11 @@ class Settings(BaseModel):
     metrics_tenant_names: Names = ()
     traces_url: Url | None = None
 
+    @property
+    def access(self) -> str:
+        """Who needs a key: `open` nobody, `required` everybody, `auto` everybody as soon as there is one."""
+        return self.auth or ("auto" if is_loopback(self.host) else "required")
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
         """Read SLUICE_*; BadSetting names a variable that does not exist or has a wrong value. Empty means not set."""
@@ -110,6 +128,14 @@ class Settings(BaseModel):
         if "memory_budget_bytes" in values:
             return settings
         return settings.model_copy(update={"memory_budget_bytes": memory_budget(settings.workers)})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def variable(name: str) -> str:

@@ -12,7 +12,7 @@ DOCUMENTED = {
     row[0]: row[1:] for row in re.findall(r"^\| `(SLUICE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
 }
 NAMES = list(Settings.model_fields)
-ABSENT = {"redis_url": None, "metrics_tenant_names": (), "traces_url": None}  # there is no default to write
+ABSENT = {"redis_url": None, "auth": None, "metrics_tenant_names": (), "traces_url": None}  # no default to write
 
 
 def read(**given: str) -> Settings:
@@ -47,6 +47,7 @@ def test_settings_cannot_be_changed() -> None:
         ("HOST", "a b", "SLUICE_HOST is 'a b', but must be a host name or an address"),
         ("AUTO_CREATE_TENANTS", "maybe", "SLUICE_AUTO_CREATE_TENANTS is 'maybe', but must be true or false"),
         ("SHUTDOWN_SECONDS", "nan", "SLUICE_SHUTDOWN_SECONDS is 'nan', but must be a number from 0 to 3,600"),
+        ("HEAD_SECONDS", "0", "SLUICE_HEAD_SECONDS is '0', but must be a number from 0.1 to 3,600"),
         ("LOG_FORMAT", "xml", "SLUICE_LOG_FORMAT is 'xml', but must be auto, json or text"),
         ("TRACES_URL", "ftp://x", "SLUICE_TRACES_URL is 'ftp://x', but must be an http:// or https:// URL"),
         (

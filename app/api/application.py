@@ -6,17 +6,18 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from app.api import batches, featurizing, giving, health, metrics, models, pages, predicting
+from app.api import batches, featurizing, giving, health, keys, metrics, models, pages, predicting
 from app.api import tenants as tenant_routes
 from app.api.boundary import Boundary
 from app.api.documenting import paths
 from app.api.schemas import components
 from app.api.serving import Serving, Shortcut
+from app.api.shedding import Shedding
 from app.api.watching import Watching
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
 # The hot ones first: routes are tried in order.
-ROUTERS = (predicting, giving, batches, featurizing, tenant_routes, models, health, metrics, pages)
+ROUTERS = (predicting, giving, batches, featurizing, tenant_routes, models, keys, health, metrics, pages)
 
 
 class Application(FastAPI):
@@ -35,7 +36,7 @@ class Application(FastAPI):
         app: ASGIApp = Shortcut(self.router)
         for middleware in reversed(self.user_middleware):
             app = middleware.cls(app, *middleware.args, **middleware.kwargs)
-        return Boundary(app, self.state.watching)
+        return Boundary(app, self.state.watching, self.state.shedding)
 
     def openapi(self) -> dict[str, Any]:
         """The document, made once: FastAPI would ask Pydantic for schemas, and leave out every null of an example."""
@@ -44,13 +45,22 @@ class Application(FastAPI):
                 "openapi": self.openapi_version,
                 "info": {"title": self.title, "version": self.version, "description": self.description},
                 "paths": paths(self.routes),
-                "components": {"schemas": components()},
+                "components": {
+                    "schemas": components(),
+                    "securitySchemes": {
+                        "bearer": {"type": "http", "scheme": "bearer", "description": "A key: sluice_..."},
+                        "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+                    },
+                },
             }
         return self.openapi_schema
 
 
 def create_app(
-    lifespan: Lifespan[FastAPI] | None = None, serving: Serving | None = None, watching: Watching | None = None
+    lifespan: Lifespan[FastAPI] | None = None,
+    serving: Serving | None = None,
+    watching: Watching | None = None,
+    shedding: Shedding | None = None,
 ) -> FastAPI:
     """Build the application. What it serves with is given here, or set by the lifespan as `app.state.serving`."""
     app = Application(
@@ -67,6 +77,7 @@ def create_app(
         app.router.routes.extend(module.router.routes)
     app.router.routes.append(pages.assets)
     app.state.watching = watching or Watching()
+    app.state.shedding = shedding
     if serving is not None:
         app.state.serving = serving
     return app

@@ -16,7 +16,7 @@ from app.api.inputs import input_bytes, tenant_asked
 from app.api.pacing import one_by_one
 from app.api.predicting import predicted, predicted_raw
 from app.api.problems import ItemRefused, refused
-from app.api.serving import DirectRoute, Serving, serving
+from app.api.serving import DirectRoute, Serving, serving, serving_labels
 from app.api.streams import feedback_stream, predict_stream, tenant_of_all
 from app.api.together import predicted_together, slices
 from app.api.wire import (
@@ -58,7 +58,7 @@ async def predict_batch(request: Request) -> Response:
 @router.post("/feedback/batch", **operations.FEEDBACK_BATCH)
 async def give_feedback_batch(request: Request) -> Response:
     """Learn many labels."""
-    serve = serving(request)
+    serve = serving_labels(request)
     if idempotency_key(request) is not None:
         raise BadInput("an Idempotency-Key header cannot stand for many items: give each its feedback_id")
     if is_lines(request):

@@ -7,8 +7,9 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 
-from app.api.errors import BadInput, ClientGone, MalformedBody, TooLarge, WrongContentType
+from app.api.errors import BadInput, MalformedBody, TooLarge, WrongContentType
 from app.api.limits import Limits
+from app.api.waiting import piece_of
 
 T = TypeVar("T")
 ANY = b"*"
@@ -87,24 +88,16 @@ async def _read(request: Request, headers: dict[bytes, bytes], limit: int, setti
     declared = headers.get(b"content-length")
     if declared is not None and int(declared) > limit:  # before a byte of it is taken
         raise TooLarge(f"the body has {int(declared):,} bytes", limit, "bytes", setting)
-    message = await request.receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGone
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        return _within(body, limit, setting)
-    return await _rest(request, bytearray(body), limit, setting)
+    body, more = await piece_of(request)
+    return await _rest(request, bytearray(body), limit, setting) if more else _within(body, limit, setting)
 
 
 async def _rest(request: Request, body: bytearray, limit: int, setting: str) -> bytes:
     more = True
     while more:
         _within(body, limit, setting)  # what still comes is dropped by the server, not kept
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
+        piece, more = await piece_of(request)
+        body += piece
     return bytes(_within(body, limit, setting))
 
 
@@ -121,3 +114,6 @@ def _refuse_compressed(headers: dict[bytes, bytes]) -> None:
     encoding = headers.get(b"content-encoding", b"identity")
     if encoding != b"identity":
         raise WrongContentType(f"compressed ({encoding.decode('latin-1')})", "it uncompressed")
+    transfer = headers.get(b"transfer-encoding", b"chunked")
+    if transfer.lower() != b"chunked":  # the parser sees to the last coding only, and there may be others before it
+        raise WrongContentType(f"sent as {transfer.decode('latin-1')}", "it plain or chunked")

@@ -13,20 +13,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.answers import NoContent, problem
 from app.api.errors import ClientGone
-from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, detail_of, kind_of
-from app.api.watching import GONE, Watching
+from app.api.limiting import ALLOWANCE
+from app.api.limits import ALWAYS_HEARD
+from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, TOO_SLOW, UNAUTHENTICATED, detail_of, kind_of
+from app.api.shedding import Shedding
+from app.api.watching import GONE, UNKNOWN, Watching
 
 REQUEST_ID = b"x-request-id"
+NOSNIFF = (b"x-content-type-options", b"nosniff")  # what is JSON must not be taken for a page
 is_safe = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}").fullmatch
 log = logging.getLogger(__name__)
 
 
 class Boundary:
-    """The outermost layer: request ids, problems, OPTIONS."""
+    """The outermost layer: what is too much, request ids, problems, OPTIONS."""
 
-    def __init__(self, app: ASGIApp, watching: Watching) -> None:
+    def __init__(self, app: ASGIApp, watching: Watching, shedding: Shedding | None = None) -> None:
         self._app = app
         self._watching = watching
+        self._shedding = shedding or Shedding(watching.requests)
         self._prefix = secrets.token_hex(6).encode()  # of this process: two replicas never make the same id
         self._count = itertools.count(1)
 
@@ -44,10 +49,15 @@ class Boundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (REQUEST_ID, request_id)]
+                message["headers"] = [*message["headers"], (REQUEST_ID, request_id), NOSNIFF, *scope.get(ALLOWANCE, ())]
             await send(message)
 
         requests = self._watching.requests
+        reason = self._shedding.reason(begin)
+        if reason is not None and scope["path"] not in ALWAYS_HEARD:
+            await _refusal(self._shedding.shed(reason), scope)(scope, receive, answer)
+            requests.count(scope["method"], UNKNOWN, status, time.perf_counter() - begin)  # and no line of the log
+            return
         requests.in_progress += 1
         try:
             await self._app(scope, self._watching.heard(scope, receive), answer)
@@ -76,6 +86,10 @@ def _refusal(error: Exception, scope: Scope) -> Response:
     headers: list[tuple[bytes, bytes]] = []
     if kind is INTERNAL_ERROR:
         log.error("request %s failed", scope["request_id"], exc_info=error)
+    elif kind is UNAUTHENTICATED:
+        headers = [(b"www-authenticate", b'Bearer realm="sluice"')]
+    elif kind is TOO_SLOW:
+        headers = [(b"connection", b"close")]  # the rest of the body may still come
     elif kind is METHOD_NOT_ALLOWED:
         allowed = _allowed(scope)
         headers = [(b"allow", allowed.encode())]

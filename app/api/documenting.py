@@ -17,8 +17,19 @@ NDJSON = "application/x-ndjson"
 MAIL = "message/rfc822"
 BINARY = "application/octet-stream"
 PROBLEM = "application/problem+json"
-ALWAYS = (problems.INTERNAL_ERROR,)
-WITH_BODY = (problems.TOO_LARGE, problems.WRONG_CONTENT_TYPE, problems.MALFORMED_JSON, problems.BAD_INPUT)
+ROLE = "x-sluice-role"  # the role that a route needs; without one everybody may ask
+SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"header": []}]
+HEALTH = "health"  # the tag of routes that are never refused for what others do
+ALWAYS = (problems.HEAD_TOO_LARGE, problems.INTERNAL_ERROR)
+LIMITED = (problems.TOO_MANY_REQUESTS, problems.OVERLOADED)
+WITH_ROLE = (problems.UNAUTHENTICATED, problems.FORBIDDEN, problems.KEYS_UNREAD)
+WITH_BODY = (
+    problems.TOO_SLOW,
+    problems.TOO_LARGE,
+    problems.WRONG_CONTENT_TYPE,
+    problems.MALFORMED_JSON,
+    problems.BAD_INPUT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,7 @@ def documented(  # noqa: PLR0913 - all of them by name, and only here
     description: str,
     *,
     tag: str,
+    role: str | None,
     answers: dict[int, tuple[str, Sequence[Body]]],
     refusals: Sequence[Kind] = (),
     body: Sequence[Body] = (),
@@ -53,7 +65,8 @@ def documented(  # noqa: PLR0913 - all of them by name, and only here
     parameters: Sequence[Schema] = (),
 ) -> dict[str, Any]:
     """What a route's decorator takes."""
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = {} if role is None else {ROLE: role, "security": SECURITY}
+    usual = (*(WITH_BODY if body else ()), *(WITH_ROLE if role else ()), *(LIMITED if tag != HEALTH else ()), *ALWAYS)
     if body:
         extra["requestBody"] = {"required": body_required, "content": _contents(body)}
     if parameters:
@@ -65,8 +78,7 @@ def documented(  # noqa: PLR0913 - all of them by name, and only here
         "tags": [tag],
         "status_code": next(iter(answers)),
         "response_class": Response,
-        "responses": {status: _answer(*answer) for status, answer in answers.items()}
-        | _refusals((*refusals, *(WITH_BODY if body else ()), *ALWAYS)),
+        "responses": {status: _answer(*answer) for status, answer in answers.items()} | _refusals((*refusals, *usual)),
         "openapi_extra": extra,
     }
 
@@ -126,6 +138,8 @@ def _refusal(kinds: Sequence[Kind]) -> dict[str, Any]:
     told = _answer(" or ".join(kind.title for kind in kinds) + ".", [body])
     if any(kind.retry_after is not None for kind in kinds):
         told["headers"] = told["headers"] | {"Retry-After": _RETRY_AFTER}
+    if problems.TOO_MANY_REQUESTS in kinds:
+        told["headers"] = told["headers"] | _RATE_LIMIT
     return told
 
 
@@ -142,3 +156,11 @@ def _example(kind: Kind) -> dict[str, Any]:
 
 _REQUEST_ID = {"description": "The client's own, or one of ours.", "schema": {"type": "string"}}
 _RETRY_AFTER = {"description": "Seconds until a retry makes sense.", "schema": {"type": "integer"}}
+_RATE_LIMIT = {
+    f"RateLimit-{name}": {"description": f"{told}, where there is a limit.", "schema": {"type": "integer"}}
+    for name, told in (
+        ("Limit", "Requests that a caller may make in a second"),
+        ("Remaining", "Those that are left now"),
+        ("Reset", "Seconds until all are there again"),
+    )
+}

@@ -25,5 +25,30 @@ class WrongContentType(SluiceError):
         super().__init__(f"the body is {shown(given)}; this route reads {wanted}")
 
 
+class HeadTooLarge(SluiceError):
+    """More headers, or longer ones, than anybody needs."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the request line and the headers have more than {limit:,} bytes (SLUICE_MAX_HEAD_BYTES)")
+
+
+class TooSlow(SluiceError):
+    """A body that does not go on."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"nothing of the body has come for {seconds:g} seconds (SLUICE_BODY_IDLE_SECONDS)")
+
+
+class TooManyRequests(SluiceError):
+    """One caller asks too often."""
+
+    def __init__(self, per_second: int) -> None:
+        super().__init__(f"you may ask {per_second:,} times in a second (SLUICE_REQUESTS_PER_SECOND)")
+
+
+class Overloaded(SluiceError):
+    """There is more to do than this worker can do in time."""
+
+
 class ClientGone(Exception):
     """The client has closed the connection: there is nobody left to answer."""

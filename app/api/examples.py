@@ -104,3 +104,15 @@ METRICS = """\
 # TYPE sluice_labels_total counter
 sluice_labels_total{label="anomaly",predicted="anomaly",tenant="acme",worker="0"} 41.0
 """
+KEY_WANTED = {"name": "moderation page", "roles": ["predict", "feedback"], "tenants": ["acme", "acme-*"]}
+KEY = {
+    "id": "1f0c9a7be2d4",
+    "name": "moderation page",
+    "roles": ["predict", "feedback"],
+    "tenants": ["acme", "acme-*"],
+    "created_at": 1_794_880_000_000,
+    "expires_at": None,
+}
+KEY_MADE = {"secret": "sluice_1f0c9a7be2d4_...", "key": KEY}
+KEYS = {"keys": [KEY]}
+ROTATION = {"overlap_seconds": 3600}

@@ -10,10 +10,10 @@ from app.api import operations
 from app.api.answers import Answer, encode
 from app.api.bodies import decoded, read_input
 from app.api.errors import BadInput
-from app.api.hearing import heard_all
+from app.api.hearing import Heard, heard_all
 from app.api.inputs import checked_id, tenant_asked
 from app.api.mails import mail_with_label
-from app.api.serving import DirectRoute, Serving, serving
+from app.api.serving import DirectRoute, Serving, serving_labels
 from app.api.telling import told
 from app.api.wire import FeedbackIn, FeedbackOut, feedback_decoder
 from app.learning.errors import SluiceError
@@ -26,7 +26,7 @@ IDEMPOTENCY_KEY = b"idempotency-key"
 @router.post("/feedback", **operations.FEEDBACK)
 async def give_feedback(request: Request) -> Answer:
     """Learn one label."""
-    serve = serving(request)
+    serve = serving_labels(request)
     body = await read_input(request, serve.limits)
     asked = decoded(feedback_decoder, body) if isinstance(body, bytes) else mail_with_label(request, body)
     asked = _with_key(asked, idempotency_key(request))
@@ -43,6 +43,8 @@ async def give_all(
 ) -> list[FeedbackOut | Exception]:
     """Give all that can be given in one call; whatever is wrong with an item stands in its place."""
     heard, cuts = await heard_all(serve, tenant, asked)
+    if serve.label_rates.at_most:
+        heard = [_at_a_fair_rate(serve, tenant, each) for each in heard]
     fit = [each for each in heard if isinstance(each, Feedback)]
     results = iter(await tenant.give(fit) if fit else ())
     given = [
@@ -51,6 +53,17 @@ async def give_all(
     for index, cut in cuts.items():
         given[index] = _with_cut(given[index], cut)
     return given
+
+
+def _at_a_fair_rate(serve: Serving, tenant: Tenant, heard: Heard) -> Heard:
+    """What was heard; or the refusal, if whoever gave it has given too much lately."""
+    who = (heard.moderator or heard.key_id) if isinstance(heard, Feedback) else None
+    if who is not None:
+        try:
+            serve.label_rates.take(tenant.name, who)
+        except SluiceError as refused:
+            return refused
+    return heard
 
 
 def asked_feedback(item: bytes, outside: str | None) -> FeedbackIn | Exception:

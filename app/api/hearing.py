@@ -53,7 +53,7 @@ def _at_once(serve: Serving, asked: Asked) -> Feedback | Exception | None:
     try:
         check_ids(asked)
         if asked.prediction_id is UNSET:
-            return _feedback(asked, example_asked(asked, _at_most(serve))) if asked.features else None
+            return _feedback(serve, asked, example_asked(asked, _at_most(serve))) if asked.features else None
         if asked.features or not (asked.url is asked.email is asked.text is UNSET):
             raise BadInput(f"there is a prediction_id and an input too; give one of {', '.join(INPUTS)}, prediction_id")
     except SluiceError as error:
@@ -67,7 +67,7 @@ async def _featurized(serve: Serving, tenant: Tenant, asked: Asked) -> tuple[Fee
         found = await found_in(serve, asked, tenant.state.config.featurizer)
     except Exception as error:  # noqa: BLE001 - told in the item's place, and logged if it is a mistake of ours
         return error, ()
-    return _feedback(asked, found.example), found.cut
+    return _feedback(serve, asked, found.example), found.cut
 
 
 async def _recalled(serve: Serving, tenant: Tenant, asked: Asked) -> Heard:
@@ -80,7 +80,7 @@ async def _recalled(serve: Serving, tenant: Tenant, asked: Asked) -> Heard:
         return await _answered_before(tenant, asked) or expired
     except SluiceError as error:
         return error
-    return _feedback(asked, example, Served(kept.label, kept.score), kept.at_milliseconds)
+    return _feedback(serve, asked, example, Served(kept.label, kept.score), kept.at_milliseconds)
 
 
 async def _answered_before(tenant: Tenant, asked: FeedbackIn) -> FeedbackOut | Exception | None:
@@ -95,10 +95,18 @@ async def _answered_before(tenant: Tenant, asked: FeedbackIn) -> FeedbackOut | E
 
 
 def _feedback(
-    asked: FeedbackIn, example: Example, served: Served | None = None, served_at: int | None = None
+    serve: Serving, asked: FeedbackIn, example: Example, served: Served | None = None, served_at: int | None = None
 ) -> Feedback:
-    prediction_id = asked.prediction_id if isinstance(asked.prediction_id, str) else None
-    return Feedback(asked.label, example, asked.feedback_id, asked.moderator, prediction_id, served, served_at)
+    return Feedback(
+        asked.label,
+        example,
+        asked.feedback_id,
+        asked.moderator,
+        asked.prediction_id if isinstance(asked.prediction_id, str) else None,
+        served,
+        served_at,
+        *serve.caller,
+    )
 
 
 def _at_most(serve: Serving) -> int:

@@ -1,14 +1,16 @@
-"""How much one request may ask for. Every limit has a setting; these are its defaults."""
+"""How much a request or a connection may ask for. Every limit has a setting; these are its defaults."""
 
 from dataclasses import dataclass
+from typing import Final
 
 KIB = 1024
 MIB = 1024 * KIB
+ALWAYS_HEARD: Final = frozenset({"/livez", "/readyz", "/metrics"})  # most of all while others are refused
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is refused with 413 beyond these sizes."""
+    """What is refused with 413 beyond these sizes, and with 408 after this time."""
 
     max_body_bytes: int = 16 * MIB
     max_mail_bytes: int = 25 * MIB
@@ -16,3 +18,13 @@ class Limits:
     max_batch_items: int = 1_000
     max_line_bytes: int = 4 * MIB
     max_features_per_example: int = 100_000
+    body_idle_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """When a connection is closed: no head in this time, too large a head, nothing taken of an answer in this time."""
+
+    head_seconds: float = 10.0
+    max_head_bytes: int = 64 * KIB
+    reader_seconds: float = 300.0

@@ -7,7 +7,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.answers import NDJSON
-from app.api.errors import ClientGone
+from app.api.errors import TooSlow
+from app.api.waiting import ABANDONED, piece_of
 
 
 class TooLong:
@@ -62,7 +63,8 @@ class LineCutter:
 class LineStream(Response):
     """An answer that is made while the body still arrives.
 
-    Nothing is read while the client does not take the answers: that is the back-pressure.
+    Nothing is read while the client does not take the answers: that is the back-pressure. If the client sends nothing
+    for too long, the answer ends with the last whole line.
     """
 
     def __init__(self, answers: Answers, limit: int) -> None:
@@ -83,11 +85,12 @@ class LineStream(Response):
     async def _blocks(self, request: Request) -> AsyncIterator[list[Line]]:
         more = True
         while more:
-            message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            more = message.get("more_body", False)
-            lines = self._cutter.cut(message.get("body", b""))
+            try:
+                piece, more = await piece_of(request)
+            except TooSlow:  # too late for a problem
+                request.scope[ABANDONED] = True
+                return
+            lines = self._cutter.cut(piece)
             if not more:
                 lines += self._cutter.rest()
             if lines:

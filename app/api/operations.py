@@ -25,7 +25,6 @@ from app.api.schemas import (
     LABEL_TOLD,
     MODERATOR_TOLD,
     TENANT,
-    reference,
 )
 
 USING = (  # what can happen wherever a tenant is used
@@ -37,7 +36,13 @@ USING = (  # what can happen wherever a tenant is used
     problems.TENANT_DAMAGED,
 )
 IN_PATH = (problems.UNKNOWN_TENANT, problems.BAD_INPUT, problems.STORE_UNAVAILABLE, problems.TENANT_DAMAGED)
-GIVING = (problems.FEEDBACK_CONFLICT, problems.FEEDBACK_FORGOTTEN, problems.PREDICTION_EXPIRED)
+GIVING = (
+    problems.FEEDBACK_CONFLICT,
+    problems.FEEDBACK_FORGOTTEN,
+    problems.PREDICTION_EXPIRED,
+    problems.TOO_MANY_LABELS,
+    problems.UPDATE_VETOED,
+)
 LINES = {"type": "string", "description": "A line of JSON for each item, in and out, in order."}
 FILE = {"type": "string", "format": "binary"}
 
@@ -57,6 +62,7 @@ PREDICT = documented(
     "`features`, `url`, `email`, `text`. A mail may also be the whole body, as `message/rfc822`: then the other "
     "fields stand in the query.",
     tag="predict",
+    role="predict",
     body=[
         json_body(
             "PredictIn",
@@ -83,6 +89,7 @@ FEEDBACK = documented(
     "is given itself, as for `/predict`, or by the `prediction_id` of its prediction. With a `feedback_id`, a retry is "
     "harmless.",
     tag="feedback",
+    role="feedback",
     body=[
         json_body(
             "FeedbackIn",
@@ -108,6 +115,7 @@ FEATURES = documented(
     "The features of an input, by the newest version of the featurizers, or by that of a tenant. No model is asked, "
     "and nothing is stored. `cut` says what of the input was not looked at.",
     tag="predict",
+    role="predict",
     body=[json_body("FeaturesIn", url=examples.FEATURES_OF_URL), RAW_MAIL],
     parameters=[parameter("tenant", TENANT, FOR_MAIL + "Whose version of the featurizers is used.")],
     answers={200: ("The features.", [json_body("FeaturesOut", features=examples.FEATURES_FOUND)])},
@@ -119,6 +127,7 @@ PREDICT_BATCH = documented(
     "Results stand in the order of the items; a bad item gets an `error` in its place. As `application/x-ndjson`, "
     "lines are answered while they arrive; read the answer while you send.",
     tag="predict",
+    role="predict",
     body=[
         json_body("PredictBatchIn", items=examples.PREDICT_BATCH),
         _lines('{"tenant":"acme","features":{"token:free":1}}\n'),
@@ -136,6 +145,7 @@ FEEDBACK_BATCH = documented(
     "place. As `application/x-ndjson`, lines are learnt while they arrive. No `Idempotency-Key`: each item has its "
     "`feedback_id`.",
     tag="feedback",
+    role="feedback",
     body=[
         json_body("FeedbackBatchIn", items=examples.FEEDBACK_BATCH),
         _lines('{"tenant":"acme","features":{"token:free":1},"label":1}\n'),
@@ -151,6 +161,7 @@ LIST_TENANTS = documented(
     "List tenants",
     "By name, page by page: `next` of an answer is `after` of the next request.",
     tag="tenants",
+    role="review",
     parameters=[
         parameter(
             "limit",
@@ -169,6 +180,7 @@ CONFIGURE_TENANT = documented(
     "Only the settings that are named change; without a body, the tenant is created with the defaults. A change is an "
     "event in the log. The answer shows every value in force.",
     tag="tenants",
+    role="admin",
     body=[json_body("Settings", settings=examples.SETTINGS)],
     body_required=False,
     parameters=[TENANT_IN_PATH],
@@ -180,6 +192,7 @@ SHOW_TENANT = documented(
     "Show a tenant",
     "Configuration and state. Two replicas at the same version have the same digest.",
     tag="tenants",
+    role="review",
     parameters=[TENANT_IN_PATH],
     answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
     refusals=IN_PATH,
@@ -189,6 +202,7 @@ DELETE_TENANT = documented(
     "Delete a tenant",
     "With its log, its snapshots and its kept predictions, everywhere.",
     tag="tenants",
+    role="admin",
     parameters=[TENANT_IN_PATH],
     answers={204: ("It is gone.", [])},
     refusals=IN_PATH,
@@ -198,6 +212,7 @@ SHOW_WEIGHTS = documented(
     "Show the largest weights",
     "By size, with the names of the features. `evidence` is how much the model has seen of a feature.",
     tag="tenants",
+    role="review",
     parameters=[
         TENANT_IN_PATH,
         parameter("top", {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 50}, "How many.", example=50),
@@ -210,6 +225,7 @@ TAKE_SNAPSHOT = documented(
     "Take a snapshot now",
     "Snapshots make a start faster; they are taken by themselves too.",
     tag="models",
+    role="admin",
     parameters=[TENANT_IN_PATH],
     answers={200: ("The snapshot.", [json_body("SnapshotOut", snapshot=examples.SNAPSHOT)])},
     refusals=(*IN_PATH, problems.SNAPSHOT_BUSY),
@@ -219,6 +235,7 @@ EXPORT_TENANT = documented(
     "Export a tenant's model",
     "One portable file, of one moment; `sluice inspect` reads it, and `/import` takes it on any machine.",
     tag="models",
+    role="admin",
     parameters=[TENANT_IN_PATH],
     answers={200: ("The file.", [Body(FILE, {"file": "sluice model..."}, BINARY)])},
     refusals=IN_PATH,
@@ -228,6 +245,7 @@ IMPORT_TENANT = documented(
     "Import a model as a tenant",
     "The tenant then has the digest and gives the scores of the one that was exported.",
     tag="models",
+    role="admin",
     body=[Body(FILE, {"file": "sluice model..."}, BINARY)],
     parameters=[
         TENANT_IN_PATH,
@@ -235,54 +253,4 @@ IMPORT_TENANT = documented(
     ],
     answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
     refusals=(*USING, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY, problems.BAD_MODEL),
-)
-LIVE = documented(
-    "is_alive",
-    "Is the process alive?",
-    "Depends on nothing else.",
-    tag="health",
-    answers={200: ("It is.", [json_body("AliveOut", alive={"status": "alive"})])},
-)
-READY = documented(
-    "is_ready",
-    "Is the service ready?",
-    "Every part that is needed, by name.",
-    tag="health",
-    answers={
-        200: ("It is.", [json_body("ReadyOut", ready=examples.READY)]),
-        503: ("It is not.", [json_body("ReadyOut", not_ready=examples.NOT_READY)]),
-    },
-)
-METRICS = documented(
-    "show_metrics",
-    "Show the metrics",
-    "For Prometheus, of all workers of this service; docs/metrics.md says what each of them means.",
-    tag="health",
-    answers={
-        200: ("The metrics.", [Body({"type": "string"}, {"metrics": examples.METRICS}, "text/plain")]),
-    },
-)
-KIND = {
-    "type": problems.TOO_LARGE.type,
-    "title": problems.TOO_LARGE.title,
-    "status": problems.TOO_LARGE.status,
-    "remedy": problems.TOO_LARGE.remedy,
-}
-LIST_PROBLEMS = documented(
-    "list_problems",
-    "List the kinds of problems",
-    "Every `type` that an error can have.",
-    tag="problems",
-    answers={
-        200: ("All kinds.", [Body({"type": "array", "items": reference("ProblemKindOut")}, {"kinds": [KIND]})]),
-    },
-)
-SHOW_PROBLEM = documented(
-    "show_problem",
-    "Explain a kind of problem",
-    "What the `type` of an error leads to.",
-    tag="problems",
-    parameters=[parameter("name", {"type": "string"}, "The end of the type.", where="path", example="too-large")],
-    answers={200: ("The kind.", [json_body("ProblemKindOut", kind=KIND)])},
-    refusals=(problems.UNKNOWN_ROUTE,),
 )

@@ -7,7 +7,18 @@ from http import HTTPStatus
 import msgspec
 from starlette.exceptions import HTTPException
 
-from app.api.errors import BadInput, MalformedBody, TooLarge, WrongContentType
+from app.access import errors as access
+from app.access.keys import BadKey
+from app.api.errors import (
+    BadInput,
+    HeadTooLarge,
+    MalformedBody,
+    Overloaded,
+    TooLarge,
+    TooManyRequests,
+    TooSlow,
+    WrongContentType,
+)
 from app.learning.errors import BadExample, BadSetting, BadSnapshot, SluiceError
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
@@ -86,6 +97,30 @@ UNKNOWN_TENANT = Kind(
 METHOD_NOT_ALLOWED = Kind(
     "method-not-allowed", 405, "The route does not know this method", "Use one of the methods in the Allow header."
 )
+UNAUTHENTICATED = Kind(
+    "unauthenticated",
+    401,
+    "Who asks is not known",
+    "Send a valid key, as Authorization: Bearer or X-API-Key; an administrator makes one with `sluice keys create`.",
+)
+FORBIDDEN = Kind(
+    "forbidden", 403, "The key does not allow this", "Use a key with the role and the tenant that the detail names."
+)
+UNKNOWN_KEY = Kind("unknown-key", 404, "There is no such key", "GET /keys lists the keys that you may see.")
+BAD_KEY = Kind("bad-key", 422, "A key cannot be made so", "The detail says what is wrong.")
+TOO_MANY_LABELS = Kind(
+    "too-many-labels",
+    429,
+    "A moderator labels too fast",
+    "Nothing was learnt. Wait a minute, or let an operator raise SLUICE_LABELS_PER_MODERATOR_PER_MINUTE.",
+    retry_after=LATER,
+)
+UPDATE_VETOED = Kind(
+    "update-vetoed",
+    422,
+    "The label would move too many weights at once",
+    "Nothing was learnt. Send fewer features, or let an operator raise SLUICE_MAX_WEIGHTS_MOVED.",
+)
 TENANT_EXISTS = Kind(
     "tenant-exists", 409, "The tenant exists already", "Import with replace=true, or choose another name."
 )
@@ -118,6 +153,29 @@ TOO_LARGE = Kind("too-large", 413, "The request is too large", "Send less at onc
 WRONG_CONTENT_TYPE = Kind(
     "wrong-content-type", 415, "The body has a form that is not read here", "Set Content-Type as the detail says."
 )
+TOO_SLOW = Kind(
+    "too-slow", 408, "The body did not go on", "Send the request again, the whole body at once; nothing was done."
+)
+TOO_MANY_REQUESTS = Kind(
+    "too-many-requests",
+    429,
+    "You ask too often",
+    "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining says how many requests you have left.",
+    retry_after=SOON,
+)
+HEAD_TOO_LARGE = Kind(
+    "head-too-large",
+    431,
+    "The head of the request is too large",
+    "Send fewer or shorter headers, or a shorter address.",
+)
+OVERLOADED = Kind(
+    "overloaded",
+    503,
+    "There is too much to do",
+    "Nothing was done. Retry after a second; operators read docs/operations.md.",
+    retry_after=SOON,
+)
 INTERNAL_ERROR = Kind(
     "internal-error", 500, "Sluice has made a mistake", "Look for the request_id in the service's log, and report it."
 )
@@ -126,6 +184,13 @@ STORE_UNAVAILABLE = Kind(
     503,
     "The log cannot be reached",
     "Nothing was learnt. Retry after a second, with the same feedback_id; predictions go on meanwhile.",
+    retry_after=SOON,
+)
+KEYS_UNREAD = Kind(
+    "keys-unread",
+    503,
+    "The keys are not known yet",
+    "The store cannot be reached, so nobody can be let in. Retry after a second.",
     retry_after=SOON,
 )
 STORE_UNUSABLE = Kind(
@@ -158,6 +223,17 @@ TABLE: dict[type[Exception], Kind] = {
     BadSnapshot: BAD_MODEL,
     TooLarge: TOO_LARGE,
     WrongContentType: WRONG_CONTENT_TYPE,
+    TooSlow: TOO_SLOW,
+    TooManyRequests: TOO_MANY_REQUESTS,
+    HeadTooLarge: HEAD_TOO_LARGE,
+    Overloaded: OVERLOADED,
+    access.Unauthenticated: UNAUTHENTICATED,
+    access.Forbidden: FORBIDDEN,
+    access.KeyUnknown: UNKNOWN_KEY,
+    access.KeysUnread: KEYS_UNREAD,
+    access.TooManyLabels: TOO_MANY_LABELS,
+    BadKey: BAD_KEY,
+    tenants.UpdateVetoed: UPDATE_VETOED,
     tenants.TenantUnknown: UNKNOWN_TENANT,
     tenants.TenantExists: TENANT_EXISTS,
     tenants.TooManyTenants: TOO_MANY_TENANTS,

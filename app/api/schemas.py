@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from app.access.keys import NAME, PATTERN, ROLES
 from app.api.inputs import ID_PATTERN, NAME_PATTERN
+from app.api.key_wire import KeyIn, KeyMadeOut, KeysOut, RotationIn
 from app.api.problems import ItemRefused, Problem
 from app.api.wire import (
     AliveOut,
@@ -41,9 +43,13 @@ ANSWERS = (
     AliveOut,
     ProblemKindOut,
     Problem,
+    KeyMadeOut,
+    KeysOut,
+    RotationIn,
 )
 REFERENCE = "#/components/schemas/{name}"
 
+PATTERN_TOLD = f"^(?:{PATTERN.pattern})$"
 TENANT: Schema = {
     "type": "string",
     "pattern": NAME_PATTERN,
@@ -124,6 +130,7 @@ def _requests() -> dict[str, Schema]:
         "PredictBatchIn": _batch("PredictItem"),
         "FeedbackBatchIn": _batch("FeedbackItem"),
         "Settings": _settings(),
+        "KeyIn": _key(),
     }
 
 
@@ -158,6 +165,16 @@ def _batches_out() -> dict[str, Schema]:
         }
         for kind in ("Predict", "Feedback")
     }
+
+
+def _key() -> Schema:
+    """The struct's, with the roles by name."""
+    _, found = msgspec.json.schema_components([KeyIn], ref_template=REFERENCE)
+    schema: Schema = found["KeyIn"]
+    schema["properties"]["roles"] |= {"items": {"enum": list(ROLES)}, "minItems": 1}
+    schema["properties"]["tenants"] |= {"items": {"type": "string", "pattern": PATTERN_TOLD}, "minItems": 1}
+    schema["properties"]["name"] |= {"pattern": f"^{NAME.pattern}$"}
+    return schema
 
 
 def _settings() -> Schema:

@@ -27,8 +27,8 @@ class Holds(Protocol):
     async def delete(self, name: str) -> None:
         """Delete a tenant."""
 
-    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
-        """Some tenants in the order of their names."""
+    async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
+        """Some tenants in the order of their names: those that one of the patterns names."""
 
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""

@@ -9,13 +9,31 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
+from app.access.audit import Audit
+from app.access.errors import Forbidden, Unauthenticated
+from app.access.guard import Guard
+from app.access.keys import Key
+from app.access.labelling import LabelRates
+from app.api.documenting import ROLE
 from app.api.inputs import tenant_name
+from app.api.limiting import Limiter
 from app.api.limits import Limits
+from app.api.owning import OwnTenants
 from app.api.seams import Exposes, Featurizes, Holds, Keeps
 from app.features.featurizing import features_of
 from app.tenants.tenant import Tenant
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Caller(NamedTuple):
+    """Who asks, for what must be known later."""
+
+    key_id: str | None = None
+    request_id: str | None = None
+
+
+OPEN, UNKEPT, UNLIMITED, NOBODY = Guard(), Audit(), LabelRates(), Caller()
 
 
 async def no_metrics() -> bytes:
@@ -31,6 +49,11 @@ class Serving(NamedTuple):
     limits: Limits
     featurize: Featurizes = features_of
     metrics: Exposes = no_metrics
+    guard: Guard = OPEN
+    audit: Audit = UNKEPT
+    label_rates: LabelRates = UNLIMITED
+    caller: Caller = NOBODY
+    limiter: Limiter | None = None  # of requests per second; None: there is no limit
 
     async def tenant(self, name: str) -> Tenant:
         """The tenant of this name, made if it may be made."""
@@ -43,9 +66,29 @@ class Serving(NamedTuple):
 
 
 def serving(request: Request) -> Serving:
-    """What this application serves with."""
+    """What this request is served with: the one place where it gets its tenants, all of them or its key's own."""
     found: Serving = request.scope["app"].state.serving
-    return found
+    key: Key | None = request.scope.get("key")
+    return found if key is None else found._replace(tenants=OwnTenants(found.tenants, key))
+
+
+def serving_labels(request: Request) -> Serving:
+    """The same, for what goes into a log with the one who gave it."""
+    key: Key | None = request.scope.get("key")
+    return serving(request)._replace(caller=Caller(key.id if key else None, request.scope["request_id"]))
+
+
+def token_of(scope: Scope) -> str | None:
+    """The key that a request brings along, as it was sent; Unauthenticated if there are two different ones."""
+    found = set()
+    for name, value in scope["headers"]:
+        if name == b"x-api-key":
+            found.add(value.strip())
+        elif name == b"authorization" and value[:7].lower() == b"bearer ":
+            found.add(value[7:].strip())
+    if len(found) > 1:
+        raise Unauthenticated("there are two different keys; send one of them")
+    return str(found.pop().decode("latin-1")) if found else None
 
 
 class DirectRoute(APIRoute):
@@ -53,6 +96,9 @@ class DirectRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Endpoint, **documented: Any) -> None:  # noqa: ANN401 - FastAPI's options
         super().__init__(path, endpoint, **documented)
+        extra = documented.get("openapi_extra") or {}
+        self.role: str | None = extra.get(ROLE)
+        self.is_audited = self.role == "admin" and not {"GET"} & set(self.methods or ())
         self.app = self.answer
         self.has_get = "GET" in (self.methods or ())
 
@@ -71,9 +117,28 @@ class DirectRoute(APIRoute):
             await super().handle(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ask the endpoint, and send what it says."""
+        """Ask the endpoint, and send what it says; if it may be asked."""
+        serve: Serving = scope["app"].state.serving
+        if not serve.guard.is_open:
+            scope["key"] = serve.guard.admit(token_of(scope), self.role)
+        if serve.limiter is not None:
+            serve.limiter.take(scope)
+        if self.is_audited:
+            await self._note(serve, scope)
         answer = await self.endpoint(Request(scope, receive))
         await answer(scope, receive, send)
+
+    async def _note(self, serve: Serving, scope: Scope) -> None:
+        key: Key | None = scope.get("key")
+        tenant = scope["path_params"].get("tenant")
+        if key is not None and tenant is not None and not key.covers(tenant):
+            raise Forbidden.tenant(tenant)
+        await serve.audit.note(
+            str(self.operation_id),
+            key_id=key.id if key else None,
+            tenant=tenant,
+            request_id=scope["request_id"],
+        )
 
 
 class Shortcut:

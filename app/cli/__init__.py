@@ -1,14 +1,14 @@
-"""The command line: `sluice serve`, `demo`, `export`, `import`, `evaluate`, `train`, `features`, `inspect` and `warm`."""
+"""The command line of Sluice: a module for each command."""
 
 import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from app.cli import demo, evaluate, features, inspect, serve, train, transfer, warm
+from app.cli import audit, demo, evaluate, features, inspect, keys, serve, train, transfer, warm
 from app.learning.errors import SluiceError
 
-COMMANDS = (serve, demo, transfer, evaluate, train, features, inspect, warm)
+COMMANDS = (serve, demo, transfer, keys, audit, evaluate, train, features, inspect, warm)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

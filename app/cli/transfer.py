@@ -15,6 +15,7 @@ from urllib.parse import quote
 from tqdm import tqdm
 
 from app.cli.saving import refuse_missing_folder, written_aside
+from app.cli.sending import key_headers
 from app.learning.errors import SluiceError
 
 PORTION = 1 << 20
@@ -50,7 +51,7 @@ def _add_common(parser: ArgumentParser) -> None:
 def export_tenant(chosen: Namespace) -> None:
     """Run `sluice export`."""
     refuse_missing_folder(chosen.out)
-    request = urllib.request.Request(_address(chosen, "export"))  # noqa: S310 - the user names the service
+    request = urllib.request.Request(_address(chosen, "export"), headers=key_headers())  # noqa: S310 - the user names the service
     with _answer(request) as answer, written_aside(chosen.out) as file:
         size = int(answer.headers.get("content-length") or 0) or None
         with tqdm(total=size, unit="B", unit_scale=True, file=sys.stderr, disable=None, leave=False) as bar:
@@ -63,7 +64,7 @@ def export_tenant(chosen: Namespace) -> None:
 def import_tenant(chosen: Namespace) -> None:
     """Run `sluice import`."""
     size = chosen.model.stat().st_size
-    head = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+    head = {"Content-Type": "application/octet-stream", "Content-Length": str(size)} | key_headers()
     address = _address(chosen, "import") + ("?replace=true" if chosen.replace else "")
     with chosen.model.open("rb") as file, tqdm.wrapattr(
         file, "read", total=size, file=sys.stderr, disable=None, leave=False

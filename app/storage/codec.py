@@ -30,6 +30,8 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
     moderator: str | None = None
     prediction_id: str | None = None
     served_at_milliseconds: int | None = None
+    key_id: str | None = None  # of the key with which it was given
+    request_id: str | None = None
 
 
 class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):

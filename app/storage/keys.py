@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 TENANTS = "sluice:tenants"
+KEYRING = "sluice:keys"
+AUDIT = "sluice:audit"
 SHARDS = tuple(f"s{number:02x}" for number in range(256))
 
 

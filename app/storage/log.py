@@ -190,10 +190,12 @@ class Log:
         """Where the use of its feedback_id is noted; some other key if it has none."""
         return keys.meta if draft.feedback_id is None else keys.feedback(born, draft.feedback_id)
 
-    async def tenants(self, after: str, limit: int) -> list[str]:
-        """Names of tenants in order, behind `after`."""
-        low = f"({after}" if after else "-"
-        found = await ask(self._connection, "ZRANGEBYLEX", TENANTS, low, "+", "LIMIT", 0, limit)
+    async def tenants(self, after: str, limit: int, pattern: str = "*") -> list[str]:
+        """Names of tenants in order, behind `after`; only those that begin as `pattern` does before its star."""
+        begin = pattern.removesuffix("*")
+        low = f"({after}" if after >= begin and after else f"[{begin}"
+        high = "+" if pattern == "*" else f"[{begin}" + ("\x7f" if pattern.endswith("*") else "")
+        found = await ask(self._connection, "ZRANGEBYLEX", TENANTS, low, high, "LIMIT", 0, limit)
         return [name.decode() for name in found]
 
     async def count(self) -> int:

@@ -31,7 +31,7 @@ def _read(name: str) -> Script:
 
 
 APPEND, CREATE, SEED, DELETE = map(_read, ("append", "create", "seed", "delete"))
-COMMIT, RELEASE, KEEP = map(_read, ("commit", "release", "keep"))
+COMMIT, RELEASE, KEEP, KEYRING = map(_read, ("commit", "release", "keep", "keyring"))
 
 
 class Call(msgspec.Struct, frozen=True):

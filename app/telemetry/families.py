@@ -107,6 +107,10 @@ def _of_requests(telemetry: Telemetry) -> Iterator[Metric]:
         "sluice_http_request_duration_seconds", "Time to answer.", ("method", "route"), requests.durations.items()
     )
     yield GaugeMetricFamily("sluice_http_requests_in_progress", "Requests under way.", value=requests.in_progress)
+    shed = CounterMetricFamily("sluice_requests_shed", "Requests refused for want of capacity.", labels=("reason",))
+    for reason, count in requests.shed.items():
+        shed.add_metric([reason], count)
+    yield shed
     kernels = SummaryMetricFamily("sluice_kernel_seconds", "Time in compiled code.", labels=("operation",))
     for operation, timing in (("score", telemetry.tenants.scoring), ("learn", telemetry.tenants.learning)):
         kernels.add_metric([operation], timing.count, timing.seconds)

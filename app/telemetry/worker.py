@@ -5,6 +5,7 @@ from app.telemetry.tenants import TenantWatches
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 OTHER_METHOD = "other"  # a client may send any word
+SHED_FOR = ("concurrency", "lag", "rate")
 
 
 class Requests:
@@ -14,6 +15,7 @@ class Requests:
         self.in_progress = 0
         self.answered: dict[tuple[str, str, int], int] = {}
         self.durations: dict[tuple[str, str], Distribution] = {}
+        self.shed = dict.fromkeys(SHED_FOR, 0)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""

@@ -45,6 +45,15 @@ class FeedbackConflict(SluiceError):
         super().__init__(f"feedback_id {feedback_id!r} was used before with another label or input")
 
 
+class UpdateVetoed(SluiceError):
+    """Feedback that would change too much of a model at once."""
+
+    def __init__(self, features: int, at_most: int) -> None:
+        super().__init__(
+            f"the label would move {features:,} weights at once; at most {at_most:,} may be (SLUICE_MAX_WEIGHTS_MOVED)"
+        )
+
+
 class PredictionExpired(SluiceError):
     """A prediction whose input is not kept."""
 

@@ -19,8 +19,11 @@ OVERHEAD_BYTES = 12_000  # of a tenant in memory, beside its table and its names
 class Holding:
     """The tenants in memory, the least recently used first."""
 
-    def __init__(self, recovery: Recovery, budget_bytes: int, telemetry: Telemetry | None = None) -> None:
+    def __init__(
+        self, recovery: Recovery, budget_bytes: int, telemetry: Telemetry | None = None, max_weights_moved: int = 0
+    ) -> None:
         self._recovery = recovery
+        self._max_weights_moved = max_weights_moved
         self._telemetry = telemetry or Telemetry()
         self._budget_bytes = budget_bytes
         self._loading: dict[str, asyncio.Task[Tenant | None]] = {}
@@ -61,6 +64,7 @@ class Holding:
         if tenant is not None:
             self._telemetry.loads += 1
             tenant.giver = self.giver
+            tenant.max_weights_moved = self._max_weights_moved
             tenant.watch = self._telemetry.tenants.of(name)
             self.tenants[name] = tenant
             self.measure(tenant)

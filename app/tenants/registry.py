@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,6 +51,7 @@ class Rules:
     max_tenants: int = 100_000
     memory_budget_bytes: int = 1 << 30
     feedback_id_ttl_seconds: int = 7 * 24 * 3600
+    max_weights_moved: int = 0
     rescued: Path = Path("data/rescued")
     snapshots: Policy = field(default_factory=Policy)
     first_settings: Mapping[str, Value] = field(default_factory=settings_of_new_tenants)
@@ -71,6 +72,12 @@ class Part:
 
     ok: bool
     detail: str
+    public: str | None = None  # what may be told to anybody, where the detail names tenants
+
+    @property
+    def public_detail(self) -> str:
+        """Without names of tenants."""
+        return self.detail if self.public is None else self.public
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class Tenants:
         self._snapshots = Snapshots(connection)
         recent = Recent()
         recovery = Recovery(self._log, self._snapshots, recent)
-        self._holding = Holding(recovery, rules.memory_budget_bytes, telemetry)
+        self._holding = Holding(recovery, rules.memory_budget_bytes, telemetry, rules.max_weights_moved)
         self._catching_up = CatchingUp(self._log, recovery, recent, self._holding.measure)
         self._mending = Mending(
             self._log, self._snapshots, recovery, recent, rules.rescued, self._holding.drop, telemetry
@@ -169,9 +176,10 @@ class Tenants:
         if tenant := self.held(name):
             self._holding.drop(tenant)
 
-    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
-        """Some tenants in the order of their names."""
-        names = await self._log.tenants(after, limit)
+    async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
+        """Some tenants in the order of their names: those that one of the patterns (`acme`, `acme-*`, `*`) names."""
+        found = [await self._log.tenants(after, limit, pattern) for pattern in within]
+        names = sorted({name for some in found for name in some})[:limit]
         metas = await self._log.metas(names) if names else []
         return [
             ListedTenant(
@@ -223,7 +231,12 @@ class Tenants:
                 ok=True,  # the others are well: one damaged tenant must not take the service away from them
                 detail=f"{len(self._holding.tenants):,} in memory, {self._holding.bytes:,} bytes"
                 + (f"; damaged: {', '.join(damaged[:10])}" if damaged else ""),
+                public="in memory",
             ),
-            "log": Part(ok=True, detail="; ".join(self._mending.notes) or "in order"),
+            "log": Part(
+                ok=True,
+                detail="; ".join(self._mending.notes) or "in order",
+                public="see the service's log" if self._mending.notes else "in order",
+            ),
         }
         return Readiness(all(part.ok for part in parts.values()), parts)

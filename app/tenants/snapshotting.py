@@ -111,7 +111,7 @@ class Snapshotter:
 
     def _due(self, tenant: Tenant) -> bool:
         new = tenant.state.version - tenant.snapshot_version
-        waited = time.monotonic() - tenant.snapshot_at
+        waited = time.monotonic() - max(tenant.snapshot_at, tenant.snapshot_tried_at)
         return new >= self._policy.every_events or (new > 0 and waited >= self._policy.every_seconds)
 
     async def _attempt(self, tenant: Tenant, *, last: bool = False) -> bool:
@@ -126,12 +126,12 @@ class Snapshotter:
             if tenant.state.version > tenant.snapshot_version and (last or self._due(tenant)):
                 await self.take(tenant)
         except (SnapshotBusy, StoreUnavailable) as error:
-            tenant.snapshot_at = max(tenant.snapshot_at, time.monotonic() - self._policy.every_seconds + LOOK_SECONDS)
+            tenant.snapshot_tried_at = time.monotonic() - self._policy.every_seconds + LOOK_SECONDS  # soon again
             logger.info("no snapshot of tenant %s: %s", tenant.name, error)
             self._telemetry.snapshots_failed += isinstance(error, StoreUnavailable)  # busy: another worker is at it
             return not isinstance(error, StoreUnavailable)
         except Exception:
-            tenant.snapshot_at = time.monotonic()
+            tenant.snapshot_tried_at = time.monotonic()
             self._telemetry.snapshots_failed += 1
             logger.exception("no snapshot of tenant %s", tenant.name)
         return True

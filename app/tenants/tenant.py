@@ -19,7 +19,7 @@ from app.learning.state import Outcome, TenantState, advance, advance_all
 from app.storage.codec import FeedbackRecord, decode, encode, packed_values
 from app.storage.log import Draft, Entry, Position, next_chain
 from app.telemetry.tenants import NOBODY
-from app.tenants.errors import LogReplaced, TenantDamaged
+from app.tenants.errors import LogReplaced, TenantDamaged, UpdateVetoed
 
 OUTCOMES_KEPT = 1024
 
@@ -44,6 +44,8 @@ class Feedback(msgspec.Struct, frozen=True):
     prediction_id: str | None = None
     served: Served | None = None
     served_at_milliseconds: int | None = None
+    key_id: str | None = None
+    request_id: str | None = None
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -73,11 +75,13 @@ class Tenant:
         self.born = position.born
         self.chain = position.chain
         self.snapshot_version = snapshot_version  # of the newest snapshot that we know of
-        self.snapshot_at = time.monotonic()
+        self.snapshot_at = time.monotonic()  # when that was taken, or we were loaded
+        self.snapshot_tried_at = self.snapshot_at
         self.in_flight = 0  # appends whose outcomes somebody waits for
         self.heard = 0  # the highest version that the log is known to have
         self.behind_since = 0.0  # when it became higher than ours
         self.watch = NOBODY
+        self.max_weights_moved = 0  # by one label; 0 is no limit
         self.lock = asyncio.Lock()
         self.giver: Giver | None = None  # none while the tenant is being loaded
         self._outcomes: OrderedDict[int, Outcome] | None = None
@@ -138,6 +142,10 @@ class Tenant:
     def draft(self, feedback: Feedback, at_milliseconds: int) -> Draft:
         """The event that this feedback will be in the log. Only names that the log does not have yet go along."""
         example, served = feedback.example, feedback.served
+        if (
+            0 < self.max_weights_moved < example.keys.size
+        ):  # a label can move the weights of its features, and no others
+            raise UpdateVetoed(example.keys.size, self.max_weights_moved)
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
         record = FeedbackRecord(
@@ -152,6 +160,8 @@ class Tenant:
             moderator=feedback.moderator,
             prediction_id=feedback.prediction_id,
             served_at_milliseconds=feedback.served_at_milliseconds,
+            key_id=feedback.key_id,
+            request_id=feedback.request_id,
         )
         fingerprint = fingerprint_of(record) if feedback.feedback_id is not None else ""
         return Draft(encode(record), feedback.feedback_id, fingerprint)
@@ -203,6 +213,7 @@ class Tenant:
         """Take over what was loaded anew."""
         self.state, self.born, self.chain = other.state, other.born, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
+        self.snapshot_tried_at = other.snapshot_tried_at
         self._outcomes = None
         self.heard = 0
 

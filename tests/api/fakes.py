@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import count
 
 from app.features.found import Found
@@ -47,6 +48,7 @@ class FakeTenants:
         self.trouble: str | None = None
         self.broken: Exception | None = None
         self.auto_create = True
+        self.damaged = ""
 
     def held(self, name: str, /) -> Tenant | None:
         if self.broken:
@@ -73,9 +75,11 @@ class FakeTenants:
         if self.tenants.pop(name, None) is None:
             raise TenantUnknown(name)
 
-    async def listed(self, after: str, limit: int) -> list[ListedTenant]:
+    async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
         self.reach()
-        names = [name for name in sorted(self.tenants) if name > after]
+        names = [
+            name for name in sorted(self.tenants) if name > after and any(fnmatchcase(name, each) for each in within)
+        ]
         return [ListedTenant(name, self.tenants[name].state.version, loaded=True) for name in names[:limit]]
 
     async def snapshot(self, name: str) -> SnapshotTaken:
@@ -93,7 +97,10 @@ class FakeTenants:
         return self.put(name, state)
 
     def ready(self) -> Readiness:
-        return Readiness(self.trouble is None, {"redis": Part(self.trouble is None, self.trouble or "in contact")})
+        parts = {"redis": Part(self.trouble is None, self.trouble or "in contact")}
+        if self.damaged:
+            parts["tenants"] = Part(ok=True, detail=f"damaged: {self.damaged}", public="some are damaged")
+        return Readiness(self.trouble is None, parts)
 
     def put(self, name: str, state: TenantState) -> Tenant:
         tenant = Tenant(name, state, Position("life", state.version, "life"))

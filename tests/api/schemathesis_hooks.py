@@ -1,9 +1,12 @@
 """What schemathesis must know to talk to us: how a value becomes lines of JSON, or a mail."""
 
 import json
+import os
 from typing import Any
 
 import schemathesis
+
+ROLE = os.environ.get("ROLE_OF_KEY")  # of the key that is sent along, if there is one
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -26,3 +29,13 @@ def before_call(_: object, case: schemathesis.Case[Any], kwargs: dict[str, Any])
         case.query = {}
     elif case.media_type == "message/rfc822" and not isinstance(case.body, str | bytes):
         case.body = str(case.body)
+
+
+if ROLE:
+
+    @schemathesis.check
+    def only_its_role_answers(_: object, response: Any, case: Any) -> None:  # noqa: ANN401 - as schemathesis has them
+        """Whoever has one role is refused by every route that needs another."""
+        needed = case.operation.definition.raw.get("x-sluice-role")
+        if needed not in {None, ROLE} and response.request.method != "OPTIONS":
+            assert response.status_code in {401, 403, 405}, f"{needed} is needed, and {ROLE} was answered"

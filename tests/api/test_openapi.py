@@ -1,5 +1,7 @@
 """The OpenAPI document and the page that shows it."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +30,7 @@ ROUTES = {
     "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
+    "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
 }  # fmt: skip
 
 
@@ -123,6 +126,26 @@ async def test_the_page_needs_no_other_host(service: Service) -> None:
     for asset in assets:
         assert (await service.client.get(asset)).status_code == 200
     assert (await service.client.get("/openapi.json")).json() == DOCUMENT
+
+
+@pytest.mark.anyio
+async def test_a_browser_runs_the_scripts_of_the_page_alone_and_shows_it_in_no_other_page(service: Service) -> None:
+    answer = await service.client.get("/docs")
+    (script,) = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = answer.headers["content-security-policy"]
+    assert f"default-src 'none'; script-src 'self' 'sha256-{digest}';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert (await service.client.get("/livez")).headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.anyio
+async def test_no_other_page_may_ask(service: Service) -> None:
+    answer = await service.client.post(
+        "/predict", json=examples.PREDICT, headers={"Origin": "https://elsewhere.example"}
+    )
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
 def test_two_applications_have_the_same_document(app: FastAPI) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import ROOT, Service
+from app.access.keys import ROLES
+from tests.services import ROOT, Service, wait_until
 
 # Not asked: whether all data that fits the schema is accepted. Whether a setting fits an algorithm, a file is a model
 # or a prediction is still kept is more than a schema can say. And a batch is accepted with bad items in it: each of
@@ -16,6 +17,7 @@ from tests.services import ROOT, Service
 CONFIG = """
 [checks]
 positive_data_acceptance.enabled = false
+ignored_auth.enabled = {closed}
 
 [[operations]]
 include-path-regex = "/batch$"
@@ -23,19 +25,38 @@ checks.negative_data_rejection.enabled = false
 """
 
 
-@pytest.mark.timeout(180)
-def test_no_question_has_a_5xx_or_an_undocumented_answer(tmp_path: Path) -> None:
+def asked(
+    service: Service, folder: Path, *, key: str | None = None, role: str = ""
+) -> subprocess.CompletedProcess[str]:
     program = shutil.which("schemathesis", path=sysconfig.get_path("scripts"))
     assert program
-    (tmp_path / "schemathesis.toml").write_text(CONFIG)
+    (folder / "schemathesis.toml").write_text(CONFIG.format(closed=str(key is not None).lower()))
+    return subprocess.run(
+        [
+            program, "run", f"{service.url}/openapi.json", "--max-examples", "25", "--seed", "1",
+            "--no-color", "--suppress-health-check", "all", *(("-H", f"Authorization: Bearer {key}") if key else ()),
+        ],
+        check=False, capture_output=True, text=True, timeout=170, cwd=folder,
+        env=os.environ
+        | {"SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks", "PYTHONPATH": str(ROOT), "ROLE_OF_KEY": role},
+    )  # fmt: skip
+
+
+@pytest.mark.timeout(180)
+def test_no_question_has_a_5xx_or_an_undocumented_answer(tmp_path: Path) -> None:
+    with Service(tmp_path / "service", auth="open").start() as service:
+        done = asked(service, tmp_path)
+        assert done.returncode == 0, done.stdout[-6000:]
+        assert "Traceback" not in service.whole_log()
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_key_of_one_role_is_answered_where_it_should_be_and_nowhere_else(tmp_path: Path, role: str) -> None:
     with Service(tmp_path / "service").start() as service:
-        asked = subprocess.run(
-            [
-                program, "run", f"{service.url}/openapi.json", "--max-examples", "25", "--seed", "1",
-                "--no-color", "--suppress-health-check", "all",
-            ],
-            check=False, capture_output=True, text=True, timeout=170, cwd=tmp_path,
-            env=os.environ | {"SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks", "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        assert asked.returncode == 0, asked.stdout[-6000:]
+        made = service.post("/keys", {"roles": [role], "tenants": ["*"]}).json()
+        wait_until(lambda: service.status("/tenants") == 401, "the first key does not close the door")
+        done = asked(service, tmp_path, key=made["secret"], role=role)
+        assert done.returncode == 0, done.stdout[-6000:]
         assert "Traceback" not in service.whole_log()

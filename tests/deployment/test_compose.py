@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.settings import Settings, variables
+from app.settings import ELSEWHERE, Settings, variables
 from tests.deployment.dockerfile import ROOT, read_stages
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -80,7 +80,7 @@ def test_files_are_mounted_where_they_are_looked_for() -> None:
 
 def test_every_setting_of_sluice_exists_and_is_right() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
-    assert set(re.findall(r"SLUICE_\w+", text)) <= set(variables())
+    assert set(re.findall(r"SLUICE_\w+", text)) <= {*variables(), *ELSEWHERE}
     given = {name: re.sub(r"\$\{\w+:-(\w+)\}", r"\1", str(value)) for name, value in environment("sluice").items()}
     settings = Settings.from_environment(given)
     assert settings.redis_url is not None

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from app.learning.errors import BadSetting, BadSnapshot
-from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants
+from app.learning.example import example_of
+from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
 from app.tenants.registry import Rules, settings_of_new_tenants
+from app.tenants.tenant import Feedback, Given
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, worker
 
@@ -119,3 +121,16 @@ async def test_an_export_can_be_imported_elsewhere(store: Server, tmp_path: Path
             await tenants.imported("bad", model[:-1], replace=False)
         with pytest.raises(TenantUnknown):
             await tenants.hold("bad", create=False)
+
+
+async def test_a_label_that_would_move_too_many_weights_is_refused_with_the_reason(
+    store: Server, tmp_path: Path
+) -> None:
+    async with worker(store.url, tmp_path, max_weights_moved=2) as tenants:
+        tenant = await tenants.hold("acme")
+        narrow, wide = (Feedback(1, example_of(dict.fromkeys(names, 1.0))) for names in ("ab", "abc"))
+        given, refused = await tenant.give([narrow, wide])
+        assert isinstance(given, Given)
+        assert isinstance(refused, UpdateVetoed)
+        assert "would move 3 weights at once; at most 2 may be (SLUICE_MAX_WEIGHTS_MOVED)" in str(refused)
+        assert tenant.state.version == 1

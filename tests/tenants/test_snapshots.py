@@ -174,3 +174,13 @@ async def append_foreign(url: str, name: str, position: Position) -> None:
     connection = connect(url)
     await Log(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
     await connection.aclose()
+
+
+async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+        tenant = await tenants.hold("acme")
+        store.ask("SET", keys_of("acme").snapshot_lock, "another worker")
+        taken_at, tried_at = tenant.snapshot_at, tenant.snapshot_tried_at
+        await give(tenants, "acme", feedback(1))
+        await until(lambda: tenant.snapshot_tried_at > tried_at)
+        assert tenant.snapshot_at == taken_at

@@ -10,6 +10,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from app.cli.sending import key_headers
 from app.cli.transfer import ServiceRefused
 from app.learning.errors import SluiceError
 
@@ -37,6 +38,7 @@ class Client:
     def __init__(self, url: str, *, patience_seconds: float, say: Callable[[str], None] = print) -> None:
         self.url = url.rstrip("/")
         self._scheme, self._host, self._port, self._prefix = _parts(self.url)
+        self._headers = {"Content-Type": "application/json"} | key_headers()
         self._patience_seconds = patience_seconds
         self._say = say
         self._mine = threading.local()
@@ -91,7 +93,7 @@ class Client:
     def _ask(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
         connection = self._connection()
         try:
-            connection.request(method, self._prefix + path, body, {"Content-Type": "application/json"} if body else {})
+            connection.request(method, self._prefix + path, body, self._headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, HTTPException) as error:

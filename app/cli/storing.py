@@ -1,0 +1,48 @@
+"""The store itself, for commands that must work without a key or a service: whoever reaches it may do everything."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import quote
+
+import redis
+
+from app.settings import Settings
+from app.storage.connecting import Connection, connect
+from app.storage.embedded import EmbeddedValkey
+from app.storage.orphans import client_of, socket_path
+
+
+@asynccontextmanager
+async def store() -> AsyncIterator[Connection]:
+    """The store of SLUICE_REDIS_URL; else the embedded one in SLUICE_DATA_DIR, of a service that runs or of none."""
+    settings = Settings.from_environment(os.environ)
+    embedded = None
+    if settings.redis_url is not None:
+        url = settings.redis_url.get_secret_value()
+    else:
+        url = _running(settings) or ""
+        if not url:
+            embedded = EmbeddedValkey(settings.data_dir)
+            url = embedded.start()
+    connection = connect(url)
+    try:
+        await connection.ping()
+        yield connection
+    finally:
+        await connection.aclose()
+        if embedded is not None:
+            embedded.stop()
+
+
+def _running(settings: Settings) -> str | None:
+    """Where the embedded Valkey of a running service listens; None if there is none."""
+    path = socket_path(settings.data_dir.resolve())
+    with suppress(redis.RedisError, OSError):
+        client = client_of(path)
+        try:
+            client.ping()
+            return "unix://" + quote(str(path))
+        finally:
+            client.close()
+    return None

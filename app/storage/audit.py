@@ -1,0 +1,29 @@
+"""The audit: who did what, in one stream to which entries are only ever added. The oldest go beyond a limit."""
+
+from collections.abc import AsyncIterator
+
+from app.storage.asking import ask
+from app.storage.connecting import Connection
+from app.storage.keys import AUDIT
+
+PAGE = 500
+
+
+class AuditLog:
+    """Entries in the order in which they came."""
+
+    def __init__(self, connection: Connection, at_most: int = 1_000_000) -> None:
+        self._connection = connection
+        self._at_most = at_most
+
+    async def append(self, entry: bytes) -> None:
+        """Add an entry."""
+        await ask(self._connection, "XADD", AUDIT, "MAXLEN", "~", self._at_most, "*", "e", entry)
+
+    async def read(self, since_milliseconds: int = 0) -> AsyncIterator[bytes]:
+        """All entries since a time, in order."""
+        after = f"{since_milliseconds}-0"
+        while found := await ask(self._connection, "XRANGE", AUDIT, after, "+", "COUNT", PAGE):
+            for _, fields in found:
+                yield fields[b"e"]
+            after = "(" + found[-1][0].decode()

@@ -1,0 +1,139 @@
+"""Keys in a real store, as several workers know them."""
+
+import asyncio
+
+import pytest
+
+from app.access.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
+from app.access.guard import LOOK_SECONDS, Guard
+from app.access.keys import Key
+from app.storage.connecting import Connection
+from app.storage.keyring import Keyring
+from tests.tenants.workers import until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def made(guard: Guard, *roles: str, tenants: str = "*", by: Key | None = None) -> tuple[Key, str]:
+    return await guard.create("", list(roles) or ["predict"], tenants.split(","), None, by)
+
+
+async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
+    guard = Guard(Keyring(connection), "required")
+    key, token = await made(guard, "predict", "review")
+    assert guard.admit(token, "predict") == key
+    with pytest.raises(Forbidden, match="needs a key with the role admin"):
+        guard.admit(token, "admin")
+    assert guard.admit(None, None) is None, "what everybody may ask"
+
+
+@pytest.mark.parametrize("token", [None, "", "nonsense", "sluice_0123456789ab_" + "a" * 43])
+async def test_nobody_else_is_let_in(connection: Connection, token: str | None) -> None:
+    guard = Guard(Keyring(connection), "required")
+    await made(guard)
+    with pytest.raises(Unauthenticated):
+        guard.admit(token, "predict")
+
+
+async def test_the_secret_of_another_key_opens_nothing(connection: Connection) -> None:
+    guard = Guard(Keyring(connection), "required")
+    (first, _), (_, token) = await made(guard), await made(guard)
+    with pytest.raises(Unauthenticated):
+        guard.admit(f"sluice_{first.id}_{token[20:]}", "predict")
+
+
+async def test_only_hashes_are_in_the_store(connection: Connection) -> None:
+    guard = Guard(Keyring(connection), "required")
+    _, token = await made(guard)
+    _, records = await Keyring(connection).read()
+    assert all(token[20:].encode() not in record for record in records.values())
+
+
+async def test_a_revoked_key_is_refused_everywhere_within_a_second(connection: Connection) -> None:
+    here, there = Guard(Keyring(connection), "required"), Guard(Keyring(connection), "required")
+    following = asyncio.create_task(there.follow())
+    key, token = await made(here)
+    await until(lambda: there.recognized(token) == key)
+    await here.revoke(key.id, None)
+    assert here.recognized(token) is None, "at once"
+    await until(lambda: there.recognized(token) is None)
+    assert LOOK_SECONDS < 1.0, "which is promised"
+    following.cancel()
+
+
+async def test_a_key_expires_by_itself(connection: Connection) -> None:
+    time = Time()
+    guard = Guard(Keyring(connection), "required", time)
+    _, token = await guard.create("", ["predict"], ["*"], time.now + 10, None)
+    assert guard.admit(token, "predict")
+    time.now += 10
+    with pytest.raises(Unauthenticated):
+        guard.admit(token, "predict")
+
+
+async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: Connection) -> None:
+    time = Time()
+    guard = Guard(Keyring(connection), "required", time)
+    old, old_token = await made(guard, "predict", "metrics", tenants="acme,shop-*")
+    new, new_token = await guard.rotate(old.id, 60, None)
+    assert (new.roles, new.tenants) == (old.roles, old.tenants)
+    assert guard.admit(old_token, "predict")
+    assert guard.admit(new_token, "predict") == new
+    time.now += 60_000
+    with pytest.raises(Unauthenticated):
+        guard.admit(old_token, "predict")
+    assert guard.admit(new_token, "predict") == new
+
+
+async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_else_can_come(
+    connection: Connection,
+) -> None:
+    guards = {mode: Guard(Keyring(connection), mode) for mode in ("open", "auto", "required")}
+    for guard in guards.values():
+        await guard.read()
+    assert {mode: guard.is_open for mode, guard in guards.items()} == {"open": True, "auto": True, "required": False}
+    await made(guards["required"])
+    for guard in guards.values():
+        await guard.read()
+    assert {mode: guard.is_open for mode, guard in guards.items()} == {"open": True, "auto": False, "required": False}
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+async def test_before_the_keys_are_read_nobody_is_let_in(connection: Connection, mode: str) -> None:
+    with pytest.raises(KeysUnread):
+        Guard(Keyring(connection), mode).admit("sluice_0123456789ab_" + "a" * 43, "predict")
+
+
+async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: Connection) -> None:
+    guard = Guard(Keyring(connection), "required")
+    chief, _ = await made(guard, "admin")
+    mine, _ = await made(guard, "admin", tenants="acme,acme-*")
+    own, _ = await made(guard, "predict", tenants="acme-eu-*", by=mine)
+    other, _ = await made(guard, "predict", tenants="shop", by=chief)
+    assert [key.id for key in await guard.listed(mine)] == [mine.id, own.id]
+    for tenants in ("shop", "*", "a*", "acme,shop"):
+        with pytest.raises(Forbidden):
+            await made(guard, "predict", tenants=tenants, by=mine)
+    for identity in (other.id, chief.id):
+        with pytest.raises(KeyUnknown):
+            await guard.revoke(identity, mine)
+        with pytest.raises(KeyUnknown):
+            await guard.rotate(identity, 60, mine)
+    await guard.revoke(own.id, mine)
+
+
+async def test_a_record_that_cannot_be_read_is_no_key(connection: Connection) -> None:
+    guard = Guard(Keyring(connection), "required")
+    _, token = await made(guard)
+    await Keyring(connection).change({"0123456789ab": b"{}"})
+    await guard.read()
+    assert guard.admit(token, "predict")
+    assert len(await guard.listed(None)) == 1

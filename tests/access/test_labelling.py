@@ -1,0 +1,24 @@
+import pytest
+
+from app.access.errors import TooManyLabels
+from app.access.labelling import LabelRates
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_moderator_may_give_so_many_labels_in_a_minute() -> None:
+    clock = Clock()
+    rates = LabelRates(2, clock)
+    for _ in range(2):
+        rates.take("acme", "kim")
+    with pytest.raises(TooManyLabels, match="kim has given 2 labels within a minute"):
+        rates.take("acme", "kim")
+    rates.take("acme", "lee")
+    rates.take("shop", "kim")
+    clock.now = 60.0
+    rates.take("acme", "kim")

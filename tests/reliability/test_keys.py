@@ -1,0 +1,126 @@
+"""Keys of real services: made by the command line, known to every worker, gone soon after they are revoked."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reliability.deployments import Deployment, deployment, on_a_server
+from tests.services import ROOT, Service, wait_until
+
+pytestmark = pytest.mark.timeout(60)
+EXAMPLE: dict[str, Any] = {"tenant": "acme", "features": {"a": 1}}
+
+
+def sluice(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")} | environment,
+    )
+
+
+def environment_of(deployed: Deployment) -> dict[str, str]:
+    if deployed.store is None:
+        return {"SLUICE_DATA_DIR": str(deployed.services[0].data_dir)}
+    return {"SLUICE_REDIS_URL": deployed.url}
+
+
+def new_key(environment: dict[str, str], roles: str, tenants: str = "*") -> str:
+    done = sluice(environment, "keys", "create", "--roles", roles, "--tenants", tenants)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def wait_for_the_door(service: Service) -> None:
+    """Until the service has heard of the first key."""
+    wait_until(lambda: statuses(service, "", 1) == {401}, "the first key does not close the door")
+
+
+def statuses(service: Service, key: str, times: int = 8) -> set[int]:
+    """Of several requests on connections of their own, so that every worker is asked."""
+    return {
+        service.request("POST", "/predict", json=EXAMPLE, headers={"X-API-Key": key, "Connection": "close"}).status_code
+        for _ in range(times)
+    }
+
+
+@on_a_server
+def test_a_revoked_key_is_refused_by_every_worker_of_every_service_soon(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path, number=2, workers=2) as deployed:
+        environment = environment_of(deployed)
+        key = new_key(environment, "predict")
+        for service in deployed.services:
+            wait_until(lambda service=service: statuses(service, "") == {401}, "the first key does not close the door")  # type: ignore[misc]
+            assert statuses(service, key) == {200}
+        new_key(environment, "metrics")  # so that the door stays closed
+        assert sluice(environment, "keys", "revoke", key.split("_")[1]).returncode == 0
+        for service in deployed.services:
+            wait_until(lambda service=service: statuses(service, key) == {401}, "the key is still good")  # type: ignore[misc]
+
+
+def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path) as deployed:
+        (service,) = deployed.services
+        environment = environment_of(deployed)
+        headers = {"X-API-Key": new_key(environment, "predict,feedback,admin", "acme")}
+        wait_for_the_door(service)
+        body = EXAMPLE | {"label": 1, "moderator": "kim"}
+        assert service.request("POST", "/feedback", json=body, headers=headers).status_code == 200
+        assert service.request("PUT", "/tenants/acme", json={"eta": 0.5}, headers=headers).status_code == 200
+        assert service.request("PUT", "/tenants/shop", json={"eta": 0.5}, headers=headers).status_code == 403
+        told = sluice(environment, "audit", "--tenant", "acme").stdout.splitlines()
+        identity = headers["X-API-Key"].split("_")[1]
+        assert [line.split("  ")[1:3] for line in told] == [
+            [f"key={identity} by=kim", "label acme version 1, label 1"],
+            [f"key={identity}", "configure_tenant acme"],
+        ]
+
+
+@on_a_server
+def test_while_the_store_is_away_known_keys_are_good_and_others_are_not(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path) as deployed:
+        (service,) = deployed.services
+        key = new_key(environment_of(deployed), "predict")
+        wait_for_the_door(service)
+        assert statuses(service, key, 1) == {200}
+        deployed.server.kill()
+        assert statuses(service, key, 3) == {200}
+        assert statuses(service, key[:-1] + ("a" if key[-1] != "a" else "b"), 1) == {401}
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104 - it must refuse
+def test_where_others_can_come_it_does_not_start_without_a_key(tmp_path: Path, host: str) -> None:
+    environment = {"SLUICE_DATA_DIR": str(tmp_path / "data"), "SLUICE_HOST": host, "SLUICE_PORT": "0"}
+    done = sluice(environment, "serve")
+    assert done.returncode == 1
+    assert f"{host} can be reached from other machines, and there is no key yet" in done.stderr
+
+
+def test_on_its_own_machine_it_says_that_it_is_open(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path) as deployed:
+        (service,) = deployed.services
+        assert service.post("/predict", EXAMPLE).status_code == 200
+        assert service.log().count("open to this machine, because there is no key yet") == 1
+
+
+def test_commands_that_ask_a_service_bring_a_key_along(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path) as deployed:
+        (service,) = deployed.services
+        service.feedback("acme", features={"a": 1}, label=1).raise_for_status()
+        key = new_key(environment_of(deployed), "admin,review")
+        wait_for_the_door(service)
+        export = ("export", "acme", "--url", service.url, "--out", str(tmp_path / "model"))
+        refused = sluice({}, *export)
+        assert refused.returncode == 1
+        assert "send a key" in refused.stderr
+        assert sluice({"SLUICE_KEY": key}, *export).returncode == 0
+        (tmp_path / "key").write_text(key + "\n")
+        assert sluice({"SLUICE_KEY_FILE": str(tmp_path / "key")}, *export).returncode == 0

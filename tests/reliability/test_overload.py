@@ -1,0 +1,143 @@
+"""Four times as many clients as one worker can serve: those let in are served in time, the others told at once.
+
+All times are compared with what the same service needs just before, never with a number of seconds.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import pytest
+import uvloop
+
+from tests.reliability.feeding import feedback
+from tests.reliability.sockets import rss_bytes
+from tests.services import Service, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+SATURATING = 16  # clients; more of them add waiting and no throughput
+SECONDS = 4.0
+HANGS = 20.0  # seconds
+PAUSE_SECONDS = 0.02  # of a client that was refused: it comes again 50 times as often as Retry-After asks it to
+NOT_NOW = {429: "too-many-requests", 503: "overloaded"}
+LONGER = 6.0  # what p99 may be, times that at saturation
+SLOWER = 3.0  # what a plain request may take afterwards, times what it took before
+LARGER = 1.5  # what memory may be, times what it was
+
+
+@dataclass
+class Load:
+    """What many clients have seen."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    served_seconds: list[float] = field(default_factory=list)
+    surprises: list[str] = field(default_factory=list)
+
+    @property
+    def p99(self) -> float:
+        return sorted(self.served_seconds)[int(0.99 * len(self.served_seconds))]
+
+
+class Client:
+    """One connection that asks again as soon as it is answered, or nearly so if it is refused."""
+
+    def __init__(self, port: int, path: str, bodies: Sequence[bytes], load: Load) -> None:
+        self.port = port
+        self.load = load
+        head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: "
+        self.requests = [head.encode() + b"%d\r\n\r\n" % len(body) + body for body in bodies]
+
+    async def run(self, until: float) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        for number in count():
+            begin = time.perf_counter()
+            if begin >= until:
+                break
+            writer.write(self.requests[number % len(self.requests)])
+            status, body = await asyncio.wait_for(self.answer(reader), HANGS)
+            self.note(status, body, time.perf_counter() - begin)
+            if status != 200:
+                await asyncio.sleep(PAUSE_SECONDS)
+        writer.close()
+
+    async def answer(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length: "))
+        return int(head[9:12]), await reader.readexactly(int(length[16:]))
+
+    def note(self, status: int, body: bytes, seconds: float) -> None:
+        self.load.statuses[status] += 1
+        if status == 200:
+            self.load.served_seconds.append(seconds)
+        elif f"/problems/{NOT_NOW.get(status)}".encode() not in body:
+            self.load.surprises.append(body.decode()[:300])
+
+
+def put_on(service: Service, path: str, bodies: Sequence[bytes], clients: int) -> Load:
+    """Let so many clients ask for a while."""
+
+    async def run() -> Load:
+        load = Load()
+        until = time.perf_counter() + SECONDS
+        await asyncio.gather(*(Client(service.port, path, bodies, load).run(until) for _ in range(clients)))
+        return load
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run())
+
+
+def plain_seconds(service: Service) -> float:
+    """What a prediction takes when nobody else asks."""
+    taken = []
+    for _ in range(50):
+        begin = time.perf_counter()
+        answer = service.predict("acme", features={"a": 1})
+        taken += [time.perf_counter() - begin] if answer.status_code == 200 else []
+    return median(taken) if taken else float("inf")
+
+
+FEEDBACK = [msgspec.json.encode({"tenant": "acme", **feedback(number)}) for number in range(64)]
+ITEMS = [{"features": feedback(number)["features"], "keep": False} for number in range(500)]
+BATCH = [msgspec.json.encode({"tenant": "acme", "items": ITEMS})]
+
+
+def restart(service: Service, settings: dict[str, object]) -> None:
+    service.terminate()
+    service.settings = settings
+    service.start()
+
+
+@pytest.mark.parametrize(
+    ("path", "bodies", "refusal"),
+    [("/feedback", FEEDBACK, 503), ("/predict/batch", BATCH, 503), ("/feedback", FEEDBACK, 429)],
+    ids=["waiting for the store", "computing", "by rate"],
+)
+def test_those_that_are_let_in_are_served_in_time(
+    path: str, bodies: Sequence[bytes], refusal: int, tmp_path: Path
+) -> None:
+    with Service(tmp_path) as service:
+        service.start()
+        put_on(service, path, bodies, 2)  # whatever is slow the first time
+        saturated = put_on(service, path, bodies, SATURATING)
+        assert saturated.statuses.keys() == {200}
+        rate = int(saturated.statuses[200] / SECONDS / 2)
+        by_rate: dict[str, object] = {"requests_per_second": max(rate, 1)}
+        restart(service, by_rate if refusal == 429 else {"max_concurrent_requests": SATURATING})
+        put_on(service, path, bodies, 2)
+        time.sleep(1.0)  # every bucket is full
+        before, plain = rss_bytes(service.pid), plain_seconds(service)
+
+        overloaded = put_on(service, path, bodies, 4 * SATURATING)
+
+        assert not overloaded.surprises, overloaded.surprises[:3]
+        assert overloaded.statuses.keys() == {200, refusal}
+        assert overloaded.p99 < LONGER * saturated.p99
+        assert rss_bytes(service.pid) < LARGER * before
+        wait_until(lambda: plain_seconds(service) < SLOWER * plain, "it does not recover")
