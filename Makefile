@@ -10,6 +10,7 @@ INSTALLED := .venv/.installed
 WARM := .venv/.warm
 BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
+AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
 # Empty settings and no configuration file: what this machine's pip is told must not reach the locks.
 LOCK := PIP_CONFIG_FILE=/dev/null PIP_EXTRA_INDEX_URL= PIP_FIND_LINKS= CUSTOM_COMPILE_COMMAND="make lock" \
@@ -28,7 +29,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run demo check test e2e bench bench-kernels bench-quality bench-service lock clean
+.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-service lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -42,11 +43,18 @@ run: setup ## serve on http://127.0.0.1:8000, with an embedded Valkey and its da
 demo: setup ## watch a service learn in the terminal, within a minute
 	@$(BIN)/sluice demo
 
-check: $(INSTALLED) ## lint, format, types and layers
+check: audit $(INSTALLED) ## lint, format, types, layers and known vulnerabilities
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# A mirror of PyPI may know no vulnerabilities, and pip-audit is then content with everything. So it is first asked about
+# an old version that has some.
+audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, where they can be asked for
+	@if { $(AUDIT) --no-deps --requirement .ci/audit-canary.txt || true; } 2>&1 | grep -q PYSEC-; then \
+		$(AUDIT) --strict --require-hashes --requirement .ci/requirements.txt; else \
+		echo "Audit skipped: PyPI's advisories cannot be had here (no network, or a mirror that has none)."; fi
 
 test: setup ## every test that needs no system package
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e"
@@ -58,6 +66,9 @@ e2e: setup ## tests that need system packages, which are installed: Debian's red
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e
+
+fuzz: setup ## every parser with random inputs, SECONDS=600 each
+	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
 
 bench: bench-kernels bench-service bench-quality ## every benchmark
 

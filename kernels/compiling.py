@@ -3,12 +3,15 @@
 Numba notices a change in a function's own file, but not in the functions of other files that it calls. So the cache
 lies in a folder named after a hash of all kernel sources: any change compiles anew, and an old folder is never read
 again. The folder may be one that cannot be written to, an image's say: Numba itself would refuse to read that.
+
+To read compiled code is to run it (it is kept as a pickle): a folder into which others could put some is not used.
 """
 
 import hashlib
 import os
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -54,8 +57,17 @@ def inner(function: Function) -> Function:
 
 
 def cache_folder() -> Path:
-    """Where the compiled kernels of exactly these sources are kept."""
-    return _base() / f"kernels-{_fingerprint()}"
+    """Where the compiled kernels of exactly these sources are kept.
+
+    The operator's choice, else beside the sources, else (read-only installation) the user's or a private folder.
+    """
+    name = f"kernels-{_fingerprint()}"
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        folder = Path(chosen) / name
+        if not _is_safe(folder):
+            raise PermissionError(f"NUMBA_CACHE_DIR: others can write to {folder}, and what is there would be run")
+        return folder
+    return next(_places(name), None) or Path(tempfile.mkdtemp(prefix="sluice-")) / name
 
 
 class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba is hardly typed
@@ -94,19 +106,30 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _base() -> Path:
-    """The operator's choice, else beside the sources, else (read-only installation) the user's or a private folder."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(chosen)
+def _places(name: str) -> Iterator[Path]:
     for place in (SOURCES / "__pycache__", Path("~/.cache/sluice")):
         try:
             folder = place.expanduser()
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, RuntimeError):  # RuntimeError: a user without a home
             continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="sluice-"))
+        if os.access(folder, os.W_OK) and _is_safe(folder / name):
+            yield folder / name
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether others can neither write to a folder nor put another in its place; it is made if it can be."""
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if folder.parent.exists() and not _is_closed(folder.parent.stat(), sticky_is_enough=True):
+        return False
+    return not os.path.lexists(folder) or _is_closed(folder.lstat())
+
+
+def _is_closed(status: os.stat_result, *, sticky_is_enough: bool = False) -> bool:
+    """Whether only those can write there who could change the sources as well."""
+    is_open = status.st_mode & stat.S_IWOTH and not (sticky_is_enough and status.st_mode & stat.S_ISVTX)
+    return status.st_uid in {0, os.geteuid(), SOURCES.stat().st_uid} and not is_open
 
 
 numba.config.CACHE_DIR = str(cache_folder())

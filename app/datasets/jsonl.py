@@ -60,6 +60,8 @@ def _decode(text: bytes) -> Line:
         return DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedLine(str(error)) from error
+    except RecursionError:
+        raise MalformedLine("the JSON is nested too deeply") from None
 
 
 def _example(features: msgspec.Raw) -> Example:

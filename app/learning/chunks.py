@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from app.learning.model import LEAST_DENSE
 from app.learning.names import Names, Run
 from kernels.arrays import Ends, Floats, Ints, Keys
 from kernels.layout import range_starts
@@ -36,12 +37,19 @@ def dense_chunks(dense: Floats) -> Iterator[tuple[int, Data]]:
 
 
 def dense_of(size: int, lines: Sequence[Data]) -> Floats:
-    """The matrix that has these lines, with room for `size` features."""
+    """The matrix that has these lines, with room for `size` features; ValueError if they cannot be its lines.
+
+    There is never more room than these features needed when they came: a short file must not take much memory.
+    """
     if not size:
         return np.zeros((0, 0))
-    dense = np.vstack([np.zeros(size), np.eye(size)])
+    used = max(len(lines) - 1, 0)
+    if any(len(line) != 8 * used for line in lines):
+        raise ValueError("its matrix is not square")
+    room = min(size, max(LEAST_DENSE, 1 << max(used - 1, 0).bit_length()))
+    dense = np.vstack([np.zeros(room), np.eye(room)])
     for number, line in enumerate(lines):
-        dense[number, : len(line) // 8] = np.frombuffer(line)
+        dense[number, :used] = np.frombuffer(line)
     return dense
 
 

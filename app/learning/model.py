@@ -9,6 +9,7 @@ from app.learning.config import NUMBERED, Config
 from app.learning.errors import BadExample
 from app.learning.example import Example, Examples
 from app.learning.names import BIAS_KEY
+from app.learning.prequential import MOST_COUNTED
 from kernels import tally as place
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.examples import canonical, canonical_batch
@@ -22,6 +23,8 @@ ROWS_AT_ONCE = 65_536
 LEAST_DENSE = 16
 FULL_VALUE = 1e6
 MOST_BITS = 32
+SMALL_BITS = 16  # a table up to this size takes little memory, whatever is in it
+SPARSEST = 16  # home slots per feature in a larger one: growing leaves 8 at most, removing 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,16 +251,22 @@ class Model:
 
 
 def _check(tally: Floats, rows: Floats, dense: Floats, *, numbered: bool) -> None:
-    """Refuse what would lead a kernel out of its arrays: kernels do not check."""
-    if tally.size != place.SIZE or not np.isfinite(tally).all() or not np.isfinite(rows[:, 1:]).all():
+    """Refuse what would lead a kernel out of its arrays, or take memory for nothing: kernels do not check."""
+    if tally.size != place.SIZE or not all(np.isfinite(array).all() for array in (tally, rows[:, 1:], dense)):
         raise ValueError("its numbers are not finite, or not as many as they should be")
+    counted = tally[[place.STEP, place.POSITIVES, place.NEGATIVES, place.DROPPED]]
+    if not ((counted >= 0.0) & (counted <= MOST_COUNTED)).all() or not 0.0 < tally[place.SCALE] <= 1.0:
+        raise ValueError("it has counted what cannot be counted")
     bits = float(tally[place.BITS])
     if bits not in range(LEAST_BITS, MOST_BITS + 1) or tally[place.FEATURES] != len(rows):
         raise ValueError("its table has an impossible size")
+    if bits > SMALL_BITS and 1 << int(bits) > SPARSEST * len(rows):
+        raise ValueError("its table is far larger than its features need")
     order = ~np.ascontiguousarray(rows[:, 0]).view(np.uint64)
     count = np.arange(len(rows))
     places = np.maximum.accumulate((order >> np.uint64(64 - int(bits))).astype(np.int64) - count) + count
     if (order[:-1] >= order[1:]).any() or (~order == 0).any() or (places >= (1 << int(bits)) + spare(int(bits))).any():
         raise ValueError("its rows are not in order")
-    if numbered and (len(rows) > len(dense.T) or (np.sort(rows[:, 1]) != count).any()):
+    belongs = len(rows) <= len(dense.T) and (np.sort(rows[:, 1]) == count).all() if numbered else not dense.size
+    if not belongs:
         raise ValueError("its matrix does not fit its rows")

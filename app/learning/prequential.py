@@ -1,7 +1,7 @@
 """Test-then-train accuracy: every label is first a test of the verdict that the model would have given."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,8 @@ from kernels.drift import new_detectors
 
 WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # what an example still counts for, one example later
+CELL = 3  # the last of the four cells of `kernels/confusion.py`
+MOST_COUNTED = 1 << 52  # above it floats, and Redis, soon stop to count
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,23 @@ class Prequential:
         """Count verdicts that were served before the label was known; each is the label and what was served."""
         for label, served in labels:
             self.answers[2 * (label > 0) + (served > 0)] += 1
+
+    def restore(self, counts: Sequence[Sequence[float]], served: Sequence[int], ring: bytes) -> None:
+        """Take over what was counted before; ValueError if nobody can have counted that.
+
+        A kernel trusts the cells in the ring: another number would make it write elsewhere.
+        """
+        total, window, faded, answers = (np.array(each, np.float64) for each in (*counts, served))
+        cells = np.frombuffer(ring, np.uint8)
+        if cells.size != WINDOW or cells.max() > CELL:
+            raise ValueError("it counts verdicts that there are not")
+        for each in (total, window, faded, answers):
+            if each.shape != (4,) or not ((each >= 0.0) & (each <= MOST_COUNTED)).all():
+                raise ValueError("it has counted what cannot be counted")
+        if (np.bincount(cells[: int(min(total.sum(), WINDOW))], minlength=4) != window).any():
+            raise ValueError("its counts contradict each other")
+        self.total[:], self.window[:], self.faded[:] = total, window, faded
+        self.answers[:], self.ring[:] = answers, cells
 
     def arrays(self) -> tuple[Ints | Floats | Bytes, ...]:
         """All that is counted, in the order of the digest.

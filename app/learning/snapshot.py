@@ -16,13 +16,12 @@ from app.learning.chunks import DENSE, NAMES, ROWS, Data, dense_chunks, dense_of
 from app.learning.drift import detectors_of, told
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.freezing import Frozen, freeze
+from app.learning.prequential import MOST_COUNTED
 from app.learning.state import TenantState
-from kernels.arrays import Bytes
 
 MAGIC = b"sluice model\n"
 FORMAT = 2
 HASH_BYTES = 16
-CELL = 3  # the last of the four cells of `kernels/confusion.py`
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -138,10 +137,12 @@ def read_header(header: bytes) -> Header:
     """Decode a header, and refuse one of another format."""
     try:
         read = msgspec.json.decode(header, type=Header)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadSnapshot(f"the header of the model cannot be read: {error}") from None
     if read.format != FORMAT:
         raise BadSnapshot(f"the model has format {read.format}; this version of Sluice reads format {FORMAT}")
+    if len({(chunk.kind, chunk.index) for chunk in read.chunks}) < len(read.chunks):
+        raise BadSnapshot("the model names a chunk twice")  # a short file could become a long one in memory
     return read
 
 
@@ -156,24 +157,19 @@ def _rebuilt(read: Header, pieces: dict[str, list[Data]]) -> TenantState:
         state = TenantState(read.config)
         rows = np.frombuffer(bytearray().join(pieces[ROWS])).reshape(-1, state.model.width)
         state.model.restore(np.array(read.tally), rows, dense_of(read.dense, pieces[DENSE]))
-        counts = state.prequential
-        counts.total[:], counts.window[:], counts.faded[:] = read.counts
-        counts.answers[:] = read.served
-        counts.ring[:] = _cells(read.ring)
-        counts.detectors[:] = detectors_of(read.drift)
+        state.prequential.restore(read.counts, read.served, read.ring)
+        state.prequential.detectors[:] = detectors_of(read.drift)
         state.names.take_over(names_of(pieces[NAMES]))
+        state.version = _counted(read.version)
     except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
         raise BadSnapshot(f"the model is sound, but this version of Sluice cannot use it: {error}") from None
-    state.version = read.version
     return state
 
 
-def _cells(ring: bytes) -> Bytes:
-    """The cells of the last verdicts. A kernel trusts them: another number would make it write elsewhere."""
-    cells = np.frombuffer(ring, np.uint8)
-    if cells.max(initial=0) > CELL:
-        raise ValueError("it counts verdicts that there are not")
-    return cells
+def _counted(version: int) -> int:
+    if not 0 <= version <= MOST_COUNTED:
+        raise ValueError("so many events cannot have happened")
+    return version
 
 
 def _places(read: Header, start: int) -> dict[tuple[str, int], tuple[int, int]]:

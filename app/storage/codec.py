@@ -60,8 +60,11 @@ def encode(record: Record) -> bytes:
 
 
 def decode_record(payload: bytes) -> Record:
-    """All that a log entry says."""
-    record: Record = _decoder.decode(payload)
+    """All that a log entry says; raises msgspec.MsgspecError or ValueError if it is none."""
+    try:
+        record: Record = _decoder.decode(payload)
+    except RecursionError:
+        raise ValueError("an event is nested too deeply") from None
     return record
 
 
@@ -96,6 +99,8 @@ def _feedback(record: FeedbackRecord) -> FeedbackGiven:
     values = _values(record.values, keys.size)
     if (flaw := flaw_in(keys, values)) != SOUND:
         raise ValueError(KEY_0_TOLD if flaw == KEY_0 else VALUE_TOLD)
+    if len(record.names) not in {0, keys.size}:
+        raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
     example = Example(keys, values, tuple(record.names))
     return FeedbackGiven(example, record.label, served_by(record))
 

@@ -40,6 +40,7 @@ BAD = [
     ("svm", "1 3:\0", "'3:\\x00' is not index:value"),
     ("svm", "1 3:é", "'3:é' is not index:value"),
     ("svm", "1 x" + 50 * "y", "'x" + 39 * "y" + "...' is not index:value"),
+    ("jsonl", '{"label": 1, "x": ' + 100_000 * "[", "the JSON is nested too deeply"),
     ("vw", "1 a b", "importance 'a' is not supported, only 1"),
     ("vw", "1", "there is no bar (|)"),
     ("vw", "1 1 'tag", '"\'tag" is unexpected before the bar'),

@@ -134,3 +134,44 @@ def test_a_user_without_a_home_gets_a_private_temporary_folder(copy: Copy) -> No
     copy.block()
     del copy.environment["HOME"]
     assert copy.run(NO_SUCH_USER + ASK).parent.parent == copy.temporary
+
+
+def test_a_folder_that_everybody_can_write_to_is_not_used(copy: Copy) -> None:
+    (copy.kernels / "__pycache__").mkdir()
+    (copy.kernels / "__pycache__").chmod(0o777)
+    assert copy.run().parent == copy.home / ".cache" / "sluice"
+
+
+def test_compiled_code_that_everybody_could_have_put_there_is_not_used(copy: Copy) -> None:
+    copy.run().chmod(0o777)
+    assert copy.run().parent == copy.home / ".cache" / "sluice"
+
+
+def test_a_careless_umask_leads_to_a_private_folder(copy: Copy) -> None:
+    copy.run("import os; os.umask(0); " + ASK)
+    assert copy.run("import os; os.umask(0); " + ASK).parent.parent == copy.temporary
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_somebody_else_is_not_used(copy: Copy) -> None:
+    os.chown(copy.run(), 12345, -1)
+    assert copy.run().parent == copy.home / ".cache" / "sluice"
+
+
+def test_the_operator_is_told_if_everybody_can_write_to_the_chosen_folder(copy: Copy, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    copy.environment["NUMBA_CACHE_DIR"] = str(chosen)
+    copy.run().chmod(0o777)
+    with pytest.raises(AssertionError, match="PermissionError: NUMBA_CACHE_DIR: others can write to"):
+        copy.run()
+
+
+def test_a_folder_of_our_own_in_a_shared_one_is_used(copy: Copy, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    copy.environment["NUMBA_CACHE_DIR"] = str(shared)
+    assert copy.run().parent == shared
+    shared.chmod(0o777)
+    with pytest.raises(AssertionError, match="PermissionError"):
+        copy.run()

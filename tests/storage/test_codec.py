@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.storage.codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode, packed_values
 
+WHOLE = msgspec.msgpack.encode(["feedback", 1, 1, b"", b"", [], *9 * [None]])
+NESTED = b"\xdc\x00\xff" + WHOLE[1:] + 100_000 * b"\x91"  # behind the last field, where nobody looks
 values = st.lists(st.floats(-1e100, 1e100), max_size=20).map(np.array)
 
 
@@ -31,7 +33,9 @@ def test_other_events_come_back_too() -> None:
     assert decode(encode(RemovalRecord(1, 0.1, 2.0))) == FeaturesRemoved(0.1, 2.0)
 
 
-@pytest.mark.parametrize("payload", [b"", b"\x00", b"\xc0", msgspec.msgpack.encode(["feedback", 1]), b"\x93\xa5magic"])
+@pytest.mark.parametrize(
+    "payload", [b"", b"\x00", b"\xc0", msgspec.msgpack.encode(["feedback", 1]), b"\x93\xa5magic", NESTED]
+)
 def test_what_is_no_event_is_refused(payload: bytes) -> None:
     with pytest.raises((msgspec.MsgspecError, ValueError)):
         decode(payload)
@@ -49,4 +53,10 @@ def test_what_is_no_event_is_refused(payload: bytes) -> None:
 def test_what_would_lead_a_kernel_astray_is_refused(keys: list[int], values: bytes, sentence: str) -> None:
     record = FeedbackRecord(1, 1, np.array(keys, np.uint64).tobytes(), values)
     with pytest.raises(ValueError, match=sentence):
+        decode(encode(record))
+
+
+def test_names_that_are_not_those_of_its_keys_are_refused() -> None:
+    record = FeedbackRecord(1, 1, np.array([1, 2], np.uint64).tobytes(), b"", ("one",))
+    with pytest.raises(ValueError, match="2 keys and 1 names"):
         decode(encode(record))

@@ -1,0 +1,74 @@
+"""Model files of somebody who knows the format: every checksum is right, and so is the digest of whatever is inside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from app.api.answers import encode as as_json
+from app.api.tenants import tenant_out
+from app.learning.chunks import Data
+from app.learning.errors import BadSnapshot
+from app.learning.events import FeaturesRemoved, FeedbackGiven, TenantConfigured
+from app.learning.example import Example, example_of
+from app.learning.figures import top_weights
+from app.learning.freezing import freeze
+from app.learning.snapshot import MAGIC, Chunk, _hash, _rebuilt, dump, encode, load, read_header
+from app.learning.state import TenantState, advance_all
+
+Pieces = list[tuple[str, int, bytes]]
+
+
+def taken_apart(state: TenantState) -> tuple[dict[str, Any], Pieces]:
+    """The header of a sound model as plain JSON, and its chunks with their kinds and numbers."""
+    header, chunk_bytes = encode(freeze(state))
+    pieces = [(chunk.kind, chunk.index, bytes(chunk_bytes(chunk))) for chunk in read_header(header).chunks]
+    return msgspec.json.decode(header), pieces
+
+
+def forged(header: Mapping[str, Any], pieces: Pieces) -> bytes:
+    """A model file of these parts."""
+    chunks = [Chunk(kind, index, len(data), _hash(data)) for kind, index, data in pieces]
+    whole = dict(header) | {"chunks": chunks}
+    told = msgspec.json.encode(whole | {"digest": _digest(msgspec.json.encode(whole), pieces)})
+    return with_header(told) + b"".join(data for _, _, data in pieces)
+
+
+def with_header(header: bytes) -> bytes:
+    """The beginning of a model file with this header, whatever it is."""
+    return MAGIC + len(header).to_bytes(8, "little") + bytes.fromhex(_hash(header)) + header
+
+
+def exercise(state: TenantState) -> None:
+    """Do everything with a state that a service does."""
+    example = example_of({"a": 1.0, "b": -2.5, "f1": 0.5, "f2": 3.0})
+    known = next(state.model.rows(), np.empty((0, state.model.width)))[:100, 0]
+    examples = [example, Example(np.ascontiguousarray(known).view(np.uint64), np.ones(known.size))]
+    for each in examples:
+        state.predict(each)
+        state.model.score(each)
+        advance_all(state, [FeedbackGiven(each, 1), FeedbackGiven(each, -1)])
+    advance_all(state, [FeedbackGiven(example_of({f"n{k}": 1.0 for k in range(100)}), 1)])
+    as_json(tenant_out("forged", state))
+    as_json(top_weights(state, 50))
+    advance_all(state, [FeaturesRemoved(0.1, 0.5), TenantConfigured({"threshold": 1.0}), FeedbackGiven(example, 1)])
+    if _is_finite(state):  # extreme weights overflow, and what is not finite is not read again
+        assert load(b"".join(dump(state))).digest == state.digest
+    advance_all(state, [TenantConfigured({"algorithm": "cs-fsol"}), FeedbackGiven(example, 1)])
+
+
+def _is_finite(state: TenantState) -> bool:
+    rows = [rows[:, 1:] for rows in state.model.rows()]
+    return all(np.isfinite(array).all() for array in (state.model.scalars, state.model.dense_in_use, *rows))
+
+
+def _digest(header: bytes, pieces: Pieces) -> str:
+    """What the reader will find, if it gets so far."""
+    held: dict[str, list[Data]] = {"rows": [], "dense": [], "names": []}
+    for kind, _, data in pieces:
+        held.setdefault(kind, []).append(data)
+    try:
+        return _rebuilt(read_header(header), held).digest
+    except BadSnapshot:
+        return ""
