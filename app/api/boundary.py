@@ -53,12 +53,13 @@ class Boundary:
             await send(message)
 
         requests = self._watching.requests
-        reason = self._shedding.reason(begin)
-        if reason is not None and scope["path"] not in ALWAYS_HEARD:
+        counts = scope["path"] not in ALWAYS_HEARD  # whoever asks how we are takes no other's place
+        reason = self._shedding.reason(begin) if counts else None
+        if reason is not None:
             await _refusal(self._shedding.shed(reason), scope)(scope, receive, answer)
             requests.count(scope["method"], UNKNOWN, status, time.perf_counter() - begin)  # and no line of the log
             return
-        requests.in_progress += 1
+        requests.in_progress += counts
         try:
             await self._app(scope, self._watching.heard(scope, receive), answer)
         except ClientGone:
@@ -69,7 +70,7 @@ class Boundary:
                 raise
             await _refusal(error, scope)(scope, receive, answer)
         finally:
-            requests.in_progress -= 1
+            requests.in_progress -= counts
             self._watching.over(scope, status or GONE, time.perf_counter() - begin)
 
     def _id_for(self, scope: Scope) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,7 @@ from app.tenants.pending import Pending
 from app.tenants.tenant import Tenant
 
 SURVEY_SECONDS = 60.0  # between two looks at every row of a model, for which feedback has to wait
+STORE_SECONDS = 0.5  # for the store to answer: whoever asks for metrics has little patience, and wants the others
 SURVEYS_SECONDS = 0.25  # of all that one reading may spend on them
 
 
@@ -78,10 +80,8 @@ class Measuring:
 
     async def _kept(self, names: Sequence[str]) -> Sequence[int | None]:
         if names and self.follower.trouble is None:
-            try:
-                return await self.pending.counts(names)
-            except StoreUnavailable:
-                pass
+            with suppress(StoreUnavailable, TimeoutError):
+                return await asyncio.wait_for(self.pending.counts(names), STORE_SECONDS)
         return [None] * len(names)
 
     async def _survey(self, tenants: Sequence[Tenant]) -> None:

@@ -19,6 +19,7 @@ PASSWORD = "PASSWORD"  # noqa: S105 - of a server that lives for this test
 def test_the_user_of_the_checklist_can_do_all_that_sluice_needs(store: Server, tmp_path: Path) -> None:
     line = re.search(r"ACL (SETUSER sluice .*)", PAGE)
     assert line
+    store.flush_all()  # keys of other tests would close the door
     with redis.Redis.from_url(store.url) as client:
         client.execute_command("ACL", *line[1].split())
     with Service(tmp_path, redis_url=as_user(store.url, "sluice", PASSWORD)).start() as service:
