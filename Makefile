@@ -57,9 +57,9 @@ audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, wh
 		echo "Audit skipped: PyPI's advisories cannot be had here (no network, or a mirror that has none)."; fi
 
 test: setup ## every test that needs no system package
-	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e"
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e"
 
-e2e: setup ## tests that need system packages, which are installed: Debian's redis-server and prometheus
+e2e: setup ## tests that take long or need system packages, which are installed: Debian's redis-server and prometheus
 	@missing=; for package in redis-server prometheus; do \
 		command -v $$package >/dev/null || missing="$$missing $$package"; done; \
 	if [ -n "$$missing" ]; then echo "Installing$$missing, for the tests against it."; \

@@ -259,6 +259,7 @@ async def until_it_rests(pouring: Pouring) -> None:
         await asyncio.sleep(0.2)
 
 
+@pytest.mark.e2e  # it takes long
 async def test_an_answer_that_is_not_taken_is_not_made_and_after_a_while_given_up() -> None:
     pouring = Pouring()
     limits = dataclasses.replace(LIMITS, reader_seconds=3.0)
@@ -275,6 +276,7 @@ async def test_an_answer_that_is_not_taken_is_not_made_and_after_a_while_given_u
         assert pouring.sent >= ENOUGH  # nobody is there any more: uvicorn takes everything, and drops it
 
 
+@pytest.mark.e2e  # it takes long
 async def test_an_answer_that_is_taken_slowly_is_made_slowly() -> None:
     pouring = Pouring()
     limits = dataclasses.replace(LIMITS, reader_seconds=1.0)

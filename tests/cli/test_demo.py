@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
+from app.cli.demo.replaying import CONNECTIONS
 from tests.processes import command_of
 from tests.services import Service, wait_until
 
@@ -80,6 +81,7 @@ def test_it_starts_a_service_of_its_own_counts_as_that_does_and_leaves_nothing(t
     assert demo.has_left_nothing()
 
 
+@pytest.mark.e2e  # it takes long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_stopped_ends_its_service(tmp_path: Path, number: signal.Signals) -> None:
     demo = Demo(tmp_path, "--examples", "100000", "--rate", "50")
@@ -161,6 +163,7 @@ def test_another_server_is_told_from_a_service(capsys: Output) -> None:
     assert "/readyz answered 501" in capsys.readouterr().err
 
 
+@pytest.mark.e2e  # it takes long
 def test_forever_survives_a_restart_of_the_service_and_stops_when_told(tmp_path: Path) -> None:
     with Service(tmp_path / "service").start() as service:
         demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
@@ -177,6 +180,7 @@ def test_forever_survives_a_restart_of_the_service_and_stops_when_told(tmp_path:
         assert demo.has_left_nothing()
 
 
+@pytest.mark.e2e  # it takes long
 def test_forever_waits_for_a_store_that_hangs_and_gives_every_label_once(tmp_path: Path) -> None:
     with Service(tmp_path / "service").start() as service:
         demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
@@ -189,7 +193,8 @@ def test_forever_waits_for_a_store_that_hangs_and_gives_every_label_once(tmp_pat
         assert demo.end(signal.SIGTERM) == 0
         given = re.search(r"Stopped after ([\d,]+) labels\.\n$", demo.output())
         assert given, demo.output()
-        assert service.tenant("demo")["version"] == int(given[1].replace(",", ""))
+        under_way = service.tenant("demo")["version"] - int(given[1].replace(",", ""))
+        assert 0 <= under_way <= CONNECTIONS, "only what was on its way when it was stopped may not have been counted"
 
 
 @pytest.mark.parametrize("wrong", [["--examples", "0"], ["--rate", "nan"], ["--examples", "9", "--forever"]])

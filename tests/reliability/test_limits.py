@@ -22,7 +22,7 @@ from tests.reliability.sockets import IN_TIME, are_closed, connected, everything
 from tests.reliability.test_metrics import samples
 from tests.services import Service, new_client, wait_until
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # they wait for what takes long
 
 HEAD = b"POST /predict HTTP/1.1\r\nhost: x\r\n"
 LINES = HEAD.replace(b"/predict", b"/predict/batch") + b"content-type: application/x-ndjson\r\n"

@@ -85,6 +85,7 @@ def test_what_was_served_is_counted_beside_what_the_model_says_now(tmp_path: Pat
         assert delays.value == 1.0
 
 
+@pytest.mark.e2e  # it takes long
 def test_a_worker_that_was_killed_is_followed_by_one_in_its_place(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, workers=2) as deployed:
         (service,) = deployed.services
@@ -100,6 +101,7 @@ def test_a_worker_that_was_killed_is_followed_by_one_in_its_place(tmp_path: Path
         wait_until(is_whole, "no worker takes the place")
 
 
+@pytest.mark.e2e  # it takes long
 @on_a_server
 def test_they_are_there_while_the_store_is_away_and_say_so(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path) as deployed:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.reliability.deployments import deployment, on_a_server
-from tests.services import Service
+from tests.services import Service, wait_until
 from tests.telemetry.collector import attributes_of, collecting
 
 pytestmark = pytest.mark.timeout(60)
@@ -19,6 +19,16 @@ def lines(service: Service) -> list[dict[str, Any]]:
     return [json.loads(line) for line in service.log().splitlines()]
 
 
+def lines_about(service: Service, route: str) -> list[dict[str, Any]]:
+    """The lines about requests to a route; they are written when the answer is on its way."""
+
+    def found() -> list[dict[str, Any]]:
+        return [line for line in lines(service) if line["logger"] == "sluice.requests" and line.get("route") == route]
+
+    wait_until(lambda: bool(found()), "there is no line about it")
+    return found()
+
+
 @on_a_server
 def test_a_request_that_failed_has_a_line_and_no_input_is_in_it(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path, workers=2) as deployed:
@@ -28,9 +38,8 @@ def test_a_request_that_failed_has_a_line_and_no_input_is_in_it(kind: str, tmp_p
         answer = service.post("/feedback", PRIVATE | {"label": 1})
         deployed.server.thaw()
         assert answer.status_code == 503
-        told = [line for line in lines(service) if line["logger"] == "sluice.requests" and line["route"] == "/feedback"]
-        assert [line["request_id"] for line in told] == [answer.json()["request_id"]]
-        assert (told[0]["tenant"], told[0]["status"]) == ("acme", 503)
+        (told,) = lines_about(service, "/feedback")
+        assert (told["request_id"], told["tenant"], told["status"]) == (answer.json()["request_id"], "acme", 503)
         assert "a-private-name" not in service.log()
 
 
@@ -38,8 +47,8 @@ def test_inputs_are_in_the_log_if_they_are_asked_for(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, log_requests="all", log_inputs="true") as deployed:
         (service,) = deployed.services
         service.post("/predict", PRIVATE).raise_for_status()
-        told = [line for line in lines(service) if line.get("route") == "/predict"]
-        assert json.loads(told[0]["input"]) == PRIVATE
+        (told,) = lines_about(service, "/predict")
+        assert json.loads(told["input"]) == PRIVATE
 
 
 def test_requests_are_traced_where_that_is_wanted(tmp_path: Path) -> None:
