@@ -34,7 +34,7 @@ class PendingStore:
     def __init__(self, connection: Connection, ttl_seconds: int, at_most: int) -> None:
         self._connection = connection
         self._ttl_milliseconds = 1000 * ttl_seconds
-        self._at_most = at_most
+        self.at_most = at_most
 
     async def write(self, blocks: Sequence[Block]) -> list[BaseException | int]:
         """Write blocks in one journey; an exception stands in place of one that failed."""
@@ -43,7 +43,7 @@ class PendingStore:
     def _call(self, block: Block) -> scripts.Call:
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
-        arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self._at_most]
+        arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
         return scripts.Call(scripts.KEEP, [keys.pending, keys.pending_count, keys.block(block.name)], arguments)
 
     async def counts(self, tenants: Sequence[str]) -> list[int]:

@@ -31,6 +31,7 @@ BYTES_WAITING = 64 << 20
 BYTES_ENOUGH = 8 << 20  # from here on, whoever predicts many at once waits for the writer
 WAY_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
+SHARE_OF_KEPT = 8
 JOURNEY_BYTES = 2 << 20  # more at once might not arrive in time from a worker that is busy with requests
 ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
 OTHERS_WRITE_SECONDS = 0.05
@@ -63,6 +64,8 @@ class Pending:
         self._contact = contact
         self._telemetry = telemetry or Telemetry()
         self._enabled = enabled
+        # The store drops whole blocks beyond its limit: a block must be a small part of what it keeps.
+        self._most_in_block = max(store.at_most // SHARE_OF_KEPT, 1)
         self._prefix = secrets.token_hex(6)
         self._blocks = 0
         self._open: dict[str, Block] = {}  # by tenant
@@ -78,20 +81,23 @@ class Pending:
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
-        """The same for several predictions, which go into one block."""
+        """The same for several predictions."""
         if not self._enabled or not tenant.state.config.values["keep_predictions"]:
             return [None] * len(given)
         if self._contact.trouble is not None or self._bytes > BYTES_WAITING:
             self._telemetry.not_kept += len(given)
             return [None] * len(given)
-        block = self._open.get(tenant.name) or self._new_block(tenant.name)
-        before = block.size
         now = time.time_ns() // 1_000_000
-        ids = [_put(block, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
-        self._bytes += block.size - before
-        if block.size >= BLOCK_BYTES:
-            del self._open[tenant.name]
-        return ids
+        return [self._put(tenant.name, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
+
+    def _put(self, tenant: str, given: bytes, verdict: Verdict, now: int) -> str:
+        block = self._open.get(tenant) or self._new_block(tenant)
+        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now)
+        start = block.add(head, given)
+        self._bytes += len(head) + len(given)
+        if block.size >= BLOCK_BYTES or block.count >= self._most_in_block:
+            del self._open[tenant]
+        return f"{block.name}-{start:x}-{len(given):x}"
 
     async def give_way(self) -> None:
         """Let others have their turn, between two parts of a large request.
@@ -188,9 +194,3 @@ def _journeys(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
             first, size = index, block.size
     if first < len(blocks):
         yield blocks[first:]
-
-
-def _put(block: Block, given: bytes, verdict: Verdict, now: int) -> str:
-    size = len(given)
-    start = block.add(HEAD.pack(MARK, size, verdict.label, verdict.score, verdict.version, now), given)
-    return f"{block.name}-{start:x}-{size:x}"

@@ -11,7 +11,7 @@ import pytest
 from tests.reliability.deployments import Deployment, deployment, on_a_server
 from tests.services import ROOT, Service, wait_until
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.e2e]  # they take long
 EXAMPLE: dict[str, Any] = {"tenant": "acme", "features": {"a": 1}}
 
 

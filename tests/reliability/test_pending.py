@@ -17,9 +17,9 @@ FEATURES = {"features": feedback(4)["features"]}
 
 @pytest.fixture(scope="module", params=[SERVER])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """One service keeps few predictions for a second, the other one keeps none."""
-    with deployment(request.param, tmp_path_factory.mktemp("pending")) as made:
-        made.new_service(pending_ttl_seconds=1, pending_max_per_tenant=300).launch()
+    """They keep few predictions; the second one only for a second, the third one none."""
+    with deployment(request.param, tmp_path_factory.mktemp("pending"), pending_max_per_tenant=300) as made:
+        made.new_service(pending_ttl_seconds=1).launch()
         made.new_service(pending_ttl_seconds=0).launch()
         for service in made.services:
             service.wait_until_ready()
@@ -70,7 +70,7 @@ def test_an_expired_prediction_is_gone(deployed: Deployment, tenant: str) -> Non
 
 
 def test_beyond_the_limit_the_oldest_predictions_go(deployed: Deployment, tenant: str) -> None:
-    service = deployed.services[1]
+    service = deployed.services[0]
     items = [FEATURES] * 1000
     answer = service.post("/predict/batch", {"tenant": tenant, "items": items}).json()["results"]
     assert labelled(service, tenant, answer[-1]["prediction_id"]) == 200

@@ -10,7 +10,7 @@ from tests.reliability.deployments import deployment, on_a_server
 from tests.services import Service, wait_until
 from tests.telemetry.collector import attributes_of, collecting
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.e2e]  # they take long
 PRIVATE = {"tenant": "acme", "features": {"a-private-name": 1}}
 
 

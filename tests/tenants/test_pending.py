@@ -154,3 +154,17 @@ async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path
         await tenants.delete("acme")
         left = store.ask("KEYS", f"{keys_of('acme').prefix}:*")
         assert [key.decode() for key in left] == [keys_of("acme").meta]
+
+
+async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tmp_path: Path) -> None:
+    connection = connect(store.url)
+    pending = Pending(PendingStore(connection, 60, 100), Contact(), enabled=True)
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.hold("acme")
+        ids = keep(pending, tenant, [b"%d" % number for number in range(1000)], tenant.predict(feedback(1).example))
+        await pending.write()
+        assert (await pending.recall("acme", ids[-1])).given == b"999"
+        assert (await pending.recall("acme", ids[-80])).given == b"920"
+        with pytest.raises(PredictionExpired):
+            await pending.recall("acme", ids[0])
+    await connection.aclose()
