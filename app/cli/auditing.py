@@ -9,8 +9,7 @@ import msgspec
 
 from app.access.audit import AuditEntry, entries
 from app.access.guard import now_milliseconds
-from app.cli.storing import store
-from app.storage.audit import AuditLog
+from app.cli.storing import audit_of, store
 from app.storage.codec import FeedbackRecord, decode_record
 from app.storage.connecting import Connection
 from app.storage.log import Log
@@ -22,7 +21,7 @@ async def show(chosen: Namespace) -> None:
     """Print what there is."""
     since = 0 if chosen.since is None else now_milliseconds() - 1000 * chosen.since
     async with store() as connection:
-        found = [each async for each in entries(AuditLog(connection), since)]
+        found = [each async for each in entries(audit_of(connection), since)]
         if chosen.tenant is not None:
             found = [each for each in found if each.tenant == chosen.tenant]
             found += [each async for each in _labels(connection, chosen.tenant) if each.at >= since]

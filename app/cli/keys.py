@@ -64,12 +64,11 @@ def _running(action: "Callable[[Namespace, Guard, Audit], Awaitable[None]]") -> 
     async def work(chosen: Namespace) -> None:
         from app.access.audit import Audit  # noqa: PLC0415 - the other commands should not wait for a client of Redis
         from app.access.guard import Guard  # noqa: PLC0415
-        from app.cli.storing import store  # noqa: PLC0415
-        from app.storage.audit import AuditLog  # noqa: PLC0415
+        from app.cli.storing import audit_of, store  # noqa: PLC0415
         from app.storage.keyring import Keyring  # noqa: PLC0415
 
         async with store() as connection:
-            await action(chosen, Guard(Keyring(connection)), Audit(AuditLog(connection)))
+            await action(chosen, Guard(Keyring(connection)), Audit(audit_of(connection)))
 
     return lambda chosen: asyncio.run(work(chosen))
 

@@ -8,9 +8,15 @@ from urllib.parse import quote
 import redis
 
 from app.settings import Settings
+from app.storage.audit import AuditLog
 from app.storage.connecting import Connection, connect
 from app.storage.embedded import EmbeddedValkey
 from app.storage.orphans import client_of, socket_path
+
+
+def audit_of(connection: Connection) -> AuditLog:
+    """The audit, as long as the services keep it: a shorter one would throw away theirs."""
+    return AuditLog(connection, Settings.from_environment(os.environ).audit_max_entries)
 
 
 @asynccontextmanager

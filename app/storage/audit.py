@@ -12,13 +12,13 @@ PAGE = 500
 class AuditLog:
     """Entries in the order in which they came."""
 
-    def __init__(self, connection: Connection, at_most: int = 1_000_000) -> None:
+    def __init__(self, connection: Connection, at_most: int) -> None:
         self._connection = connection
-        self._at_most = at_most
+        self.at_most = at_most
 
     async def append(self, entry: bytes) -> None:
         """Add an entry."""
-        await ask(self._connection, "XADD", AUDIT, "MAXLEN", "~", self._at_most, "*", "e", entry)
+        await ask(self._connection, "XADD", AUDIT, "MAXLEN", "~", self.at_most, "*", "e", entry)
 
     async def read(self, since_milliseconds: int = 0) -> AsyncIterator[bytes]:
         """All entries since a time, in order."""

@@ -1,0 +1,11 @@
+"""What commands do with the store itself."""
+
+import pytest
+
+from app.cli.storing import audit_of
+from app.storage.connecting import connect
+
+
+def test_the_audit_is_kept_as_long_as_the_services_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_AUDIT_MAX_ENTRIES", "5000000")
+    assert audit_of(connect("redis://127.0.0.1:1")).at_most == 5_000_000
