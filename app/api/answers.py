@@ -1,11 +1,13 @@
 """Answers as bytes: what Starlette does for every answer costs more than a prediction."""
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
 
 import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from app.api.errors import ClientGone
 from app.api.problems import Kind, Problem
 
 JSON = b"application/json"
@@ -38,22 +40,45 @@ class NoContent(Answer):
 
 
 class Pieces(Response):
-    """A body that is sent piece by piece; the next piece is made when the client has room for it."""
+    """A body that is sent piece by piece; the next piece is made when the client has room for it, if it is still there.
 
-    def __init__(self, pieces: AsyncIterator[bytes], content_type: bytes, headers: Headers = ()) -> None:
+    The first piece was made before: what can go wrong goes wrong before the answer has begun.
+    """
+
+    def __init__(
+        self, first: bytes, others: AsyncGenerator[bytes, None], content_type: bytes, headers: Headers = ()
+    ) -> None:
         self.status_code = 200
-        self.pieces = pieces
+        self.first, self.others = first, others
         self.raw_headers = [(b"content-type", content_type), *headers]
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the head, then every piece as it comes."""
-        del receive
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] != "HEAD":
-            async for piece in self.pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        """Send the head, then every piece as it comes; ClientGone as soon as nobody takes them."""
+        leaving = asyncio.create_task(_left(receive))
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            if scope["method"] != "HEAD":
+                await _send(self.first, send, leaving)
+                async for piece in self.others:
+                    await _send(piece, send, leaving)
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            leaving.cancel()
+            await self.others.aclose()
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send(piece: bytes, send: Send, leaving: asyncio.Task[None]) -> None:
+    await asyncio.sleep(0)  # the server takes pieces for nobody without a word: only whoever waits hears of it
+    if leaving.done():
+        raise ClientGone
+    await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 def problem(kind: Kind, detail: str, request_id: str, instance: str, headers: Headers = ()) -> Answer:

@@ -25,6 +25,13 @@ class WrongContentType(SluiceError):
         super().__init__(f"the body is {shown(given)}; this route reads {wanted}")
 
 
+class InvalidHTTP(SluiceError):
+    """What is no request."""
+
+    def __init__(self) -> None:
+        super().__init__("what was sent cannot be read as a request of HTTP/1.1")
+
+
 class HeadTooLarge(SluiceError):
     """More headers, or longer ones, than anybody needs."""
 
@@ -42,8 +49,8 @@ class TooSlow(SluiceError):
 class TooManyRequests(SluiceError):
     """One caller asks too often."""
 
-    def __init__(self, per_second: int) -> None:
-        super().__init__(f"you may ask {per_second:,} times in a second (SLUICE_REQUESTS_PER_SECOND)")
+    def __init__(self, per_second: int, setting: str = "SLUICE_REQUESTS_PER_SECOND") -> None:
+        super().__init__(f"you may ask {per_second:,} times in a second ({setting})")
 
 
 class Overloaded(SluiceError):

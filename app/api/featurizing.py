@@ -37,7 +37,8 @@ async def _version(serve: Serving, asked: FeaturesIn) -> int:
 
 async def _shown(serve: Serving, asked: FeaturesIn, version: int) -> FeaturesOut:
     if asked.features:
-        example = example_asked(asked, serve.limits.max_features_per_example)
+        limits = serve.limits
+        example = example_asked(asked, limits.max_features_per_example, limits.max_feature_name_bytes)
         return FeaturesOut("features", version, by_name(example))
     found = await found_in(serve, asked, version)
     kind, _ = raw_asked(asked)

@@ -53,7 +53,8 @@ def _at_once(serve: Serving, asked: Asked) -> Feedback | Exception | None:
     try:
         check_ids(asked)
         if asked.prediction_id is UNSET:
-            return _feedback(serve, asked, example_asked(asked, _at_most(serve))) if asked.features else None
+            longest = serve.limits.max_feature_name_bytes
+            return _feedback(serve, asked, example_asked(asked, _at_most(serve), longest)) if asked.features else None
         if asked.features or not (asked.url is asked.email is asked.text is UNSET):
             raise BadInput(f"there is a prediction_id and an input too; give one of {', '.join(INPUTS)}, prediction_id")
     except SluiceError as error:

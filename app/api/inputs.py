@@ -1,15 +1,17 @@
 """What a request says: which tenant, which input, which ids."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import NoReturn
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from app.api.errors import BadInput, TooLarge
 from app.api.wire import NO_FEATURES, FeedbackIn, Input, MailIn
 from app.features.featurizing import KINDS, Kind
 from app.learning.errors import BadExample, shown
-from app.learning.example import Example, example_of_json
+from app.learning.example import LONGEST_TEXT, Example, example_of_json, longest_name
 
 NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 ID_PATTERN = "^[^\\x00-\\x1f\\x7f]{1,200}$"
@@ -38,14 +40,24 @@ def tenant_asked(asked: Input, outside: str | None) -> str:
     return asked.tenant
 
 
-def example_asked(asked: Input, at_most: int) -> Example:
-    """The example to score or learn, of an input that is given by its features."""
+def example_asked(asked: Input, at_most: int, longest: int = LONGEST_TEXT) -> Example:
+    """The example to score or learn, of an input that is given by its features.
+
+    No name is longer than the text that it stands in: so most names need no look.
+    """
     if not asked.features or not (asked.url is asked.email is asked.text is UNSET):
         _refuse_inputs(asked)
     example = example_of_json(asked.features)
     if not 0 < example.keys.size <= at_most:
         _refuse_size(example.keys.size, at_most)
+    if len(asked.features) > longest:
+        _check_names(example, longest)
     return example
+
+
+def may_name_too_long(asked: Input, longest: int) -> bool:
+    """Whether a name may be too long, for features that are usual: quotes stand around their names, nowhere else."""
+    return len(asked.features) > longest and _searching(longest)(asked.features) is not None
 
 
 def raw_asked(asked: Input) -> tuple[Kind, str | bytes]:
@@ -93,3 +105,16 @@ def _refuse_size(features: int, at_most: int) -> NoReturn:
     if not features:
         raise BadExample("the features are empty: there is nothing to go by")
     raise TooLarge(f"the example has {features:,} features", at_most, "features", "SLUICE_MAX_FEATURES_PER_EXAMPLE")
+
+
+@cache
+def _searching(longest: int) -> Callable[[Raw], re.Match[bytes] | None]:
+    """Whatever stands between two quotes is looked at: a wide gap between two names may look like a long name."""
+    return re.compile(rb'"[^"]{%d}' % (longest + 1)).search
+
+
+def _check_names(example: Example, longest: int) -> None:
+    name, size = longest_name(example.names)
+    if size > longest:
+        what = f"the name of feature {shown(name)} has {size:,} bytes"
+        raise TooLarge(what, longest, "bytes", "SLUICE_MAX_FEATURE_NAME_BYTES")

@@ -2,8 +2,6 @@
 
 # ruff: noqa: FAST003 - endpoints take the request alone, and find the path's parameters in it
 
-from collections.abc import AsyncIterator
-
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -35,9 +33,9 @@ async def export_tenant(request: Request) -> Pieces:
     query(request)
     name = tenant_name(request.path_params["tenant"])
     pieces = await serving(request).tenants.export(name)
-    first = await anext(pieces)  # what can go wrong goes wrong before the answer has begun
+    first = await anext(pieces)
     disposition = f'attachment; filename="{name}-v{_version(first)}.sluice"'
-    return Pieces(_all(first, pieces), BINARY, [(b"content-disposition", disposition.encode())])
+    return Pieces(first, pieces, BINARY, [(b"content-disposition", disposition.encode())])
 
 
 @router.post("/tenants/{tenant}/import", **operations.IMPORT_TENANT)
@@ -55,9 +53,3 @@ def _version(first: bytes) -> int:
     start = len(MAGIC) + 8 + HASH_BYTES
     size = int.from_bytes(first[len(MAGIC) : len(MAGIC) + 8], "little")
     return read_header(first[start : start + size]).version
-
-
-async def _all(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for piece in others:
-        yield piece

@@ -228,7 +228,7 @@ TAKE_SNAPSHOT = documented(
     role="admin",
     parameters=[TENANT_IN_PATH],
     answers={200: ("The snapshot.", [json_body("SnapshotOut", snapshot=examples.SNAPSHOT)])},
-    refusals=(*IN_PATH, problems.SNAPSHOT_BUSY),
+    refusals=(*IN_PATH, problems.SNAPSHOT_BUSY, problems.MODEL_NOT_FINITE),
 )
 EXPORT_TENANT = documented(
     "export_tenant",
@@ -238,7 +238,7 @@ EXPORT_TENANT = documented(
     role="admin",
     parameters=[TENANT_IN_PATH],
     answers={200: ("The file.", [Body(FILE, {"file": "sluice model..."}, BINARY)])},
-    refusals=IN_PATH,
+    refusals=(*IN_PATH, problems.MODEL_NOT_FINITE, problems.TOO_MANY_EXPORTS),
 )
 IMPORT_TENANT = documented(
     "import_tenant",
@@ -252,5 +252,5 @@ IMPORT_TENANT = documented(
         parameter("replace", {"type": "boolean", "default": False}, "Whether an existing tenant is replaced."),
     ],
     answers={200: ("The tenant.", [json_body("TenantOut", tenant=examples.SHOWN)])},
-    refusals=(*USING, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY, problems.BAD_MODEL),
+    refusals=(*USING, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY, problems.BAD_MODEL, problems.BAD_SETTING),
 )

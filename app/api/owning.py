@@ -1,6 +1,6 @@
 """The tenants that a key is for. Every route gets its tenants here, so none can reach another's by accident."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from app.access.errors import Forbidden
 from app.access.keys import Key
@@ -52,7 +52,7 @@ class OwnTenants:
         """Take a snapshot now."""
         return await self._tenants.snapshot(self.own(name))
 
-    async def export(self, name: str) -> AsyncIterator[bytes]:
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """A tenant's model file, piece by piece."""
         return await self._tenants.export(self.own(name))
 

@@ -1,5 +1,6 @@
 """POST /predict: one question, one verdict."""
 
+import math
 from collections.abc import Sequence
 
 from fastapi import APIRouter
@@ -43,7 +44,9 @@ async def _predict_mail(request: Request, serve: Serving, asked: PredictIn) -> A
 
 def predicted(serve: Serving, tenant: Tenant, asked: PredictIn, given: bytes) -> PredictOut:
     """Ask the tenant about features, and keep what was asked for feedback by prediction_id."""
-    verdict = tenant.predict(example_asked(asked, serve.limits.max_features_per_example), asked.explain)
+    limits = serve.limits
+    example = example_asked(asked, limits.max_features_per_example, limits.max_feature_name_bytes)
+    verdict = tenant.predict(example, asked.explain)
     return verdict_out(tenant, verdict, serve.pending.keep(tenant, given, verdict) if asked.keep else None)
 
 
@@ -72,4 +75,5 @@ def verdict_out(tenant: Tenant, verdict: Verdict, prediction_id: str | None, cut
 
 def needs_review(tenant: Tenant, verdict: Verdict) -> bool:
     """Whether a person should look: so far, where the model has no opinion. The review policy refines this."""
-    return verdict.version == 0 or abs(verdict.score - tenant.state.model.threshold) < TIE
+    away = abs(verdict.score - tenant.state.model.threshold)
+    return verdict.version == 0 or not TIE <= away < math.inf  # what is not finite is no opinion

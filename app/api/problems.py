@@ -12,6 +12,7 @@ from app.access.keys import BadKey
 from app.api.errors import (
     BadInput,
     HeadTooLarge,
+    InvalidHTTP,
     MalformedBody,
     Overloaded,
     TooLarge,
@@ -19,7 +20,7 @@ from app.api.errors import (
     TooSlow,
     WrongContentType,
 )
-from app.learning.errors import BadExample, BadSetting, BadSnapshot, SluiceError
+from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
 
@@ -146,6 +147,12 @@ SNAPSHOT_BUSY = Kind(
     "Wait for it, or try again in a second.",
     retry_after=SOON,
 )
+MODEL_NOT_FINITE = Kind(
+    "model-not-finite",
+    409,
+    "Numbers of the model have overflowed",
+    "Import a sound model with replace=true, or begin anew with an algorithm of another kind; the log has everything.",
+)
 PREDICTION_EXPIRED = Kind(
     "prediction-expired", 410, "The prediction's input is not kept", "Send the input itself instead of prediction_id."
 )
@@ -163,6 +170,9 @@ TOO_MANY_REQUESTS = Kind(
     "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining says how many requests you have left.",
     retry_after=SOON,
 )
+INVALID_HTTP = Kind(
+    "invalid-http", 400, "This is not a request of HTTP/1.1", "Use an HTTP client, without TLS; or look at the proxy."
+)
 HEAD_TOO_LARGE = Kind(
     "head-too-large",
     431,
@@ -175,6 +185,9 @@ OVERLOADED = Kind(
     "There is too much to do",
     "Nothing was done. Retry after a second; operators read docs/operations.md.",
     retry_after=SOON,
+)
+TOO_MANY_EXPORTS = Kind(
+    "too-many-exports", 503, "Other exports are under way", "Nothing was done. Retry after a second.", retry_after=SOON
 )
 INTERNAL_ERROR = Kind(
     "internal-error", 500, "Sluice has made a mistake", "Look for the request_id in the service's log, and report it."
@@ -221,10 +234,12 @@ TABLE: dict[type[Exception], Kind] = {
     BadExample: BAD_FEATURES,
     BadSetting: BAD_SETTING,
     BadSnapshot: BAD_MODEL,
+    ModelNotFinite: MODEL_NOT_FINITE,
     TooLarge: TOO_LARGE,
     WrongContentType: WRONG_CONTENT_TYPE,
     TooSlow: TOO_SLOW,
     TooManyRequests: TOO_MANY_REQUESTS,
+    InvalidHTTP: INVALID_HTTP,
     HeadTooLarge: HEAD_TOO_LARGE,
     Overloaded: OVERLOADED,
     access.Unauthenticated: UNAUTHENTICATED,
@@ -242,6 +257,7 @@ TABLE: dict[type[Exception], Kind] = {
     tenants.FeedbackConflict: FEEDBACK_CONFLICT,
     tenants.FeedbackForgotten: FEEDBACK_FORGOTTEN,
     tenants.SnapshotBusy: SNAPSHOT_BUSY,
+    tenants.TooManyExports: TOO_MANY_EXPORTS,
     tenants.PredictionExpired: PREDICTION_EXPIRED,
     StoreUnavailable: STORE_UNAVAILABLE,
     StoreUnusable: STORE_UNUSABLE,

@@ -1,6 +1,6 @@
 """What the shell needs of the layer below: the real things have it, and so have the fakes of the tests."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
 from app.features.featurizing import Kind
@@ -33,7 +33,7 @@ class Holds(Protocol):
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""
 
-    async def export(self, name: str) -> AsyncIterator[bytes]:
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """A tenant's model file, piece by piece."""
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:

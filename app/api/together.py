@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from msgspec import UNSET
 
-from app.api.inputs import input_bytes
+from app.api.inputs import input_bytes, may_name_too_long
+from app.api.limits import Limits
 from app.api.predicting import verdict_out
 from app.api.serving import Serving
 from app.api.wire import PredictIn, PredictOut
@@ -37,7 +38,7 @@ def predicted_together(
 
     What is kept for feedback is what was `given`, or else the input of each.
     """
-    examples = _examples(asked, serve.limits.max_features_per_example)
+    examples = _examples(asked, serve.limits)
     if examples is None:
         return None
     try:
@@ -48,15 +49,17 @@ def predicted_together(
     return [verdict_out(tenant, verdict, kept) for verdict, kept in zip(verdicts, ids, strict=True)]
 
 
-def _examples(asked: Sequence[PredictIn], at_most: int) -> Examples | None:
+def _examples(asked: Sequence[PredictIn], limits: Limits) -> Examples | None:
     """All examples, if each is given by its features alone, and no explanation is wanted."""
     if not all([each.url is each.email is each.text is UNSET and not each.explain for each in asked]):  # noqa: C419 - a list is faster here
+        return None
+    if any([may_name_too_long(each, limits.max_feature_name_bytes) for each in asked]):  # noqa: C419 - the same
         return None
     examples = examples_of_json([each.features for each in asked])
     if examples is None:
         return None
     sizes = examples.starts[1:] - examples.starts[:-1]
-    return examples if sizes.min() > 0 and sizes.max() <= at_most else None
+    return examples if sizes.min() > 0 and sizes.max() <= limits.max_features_per_example else None
 
 
 def _kept(

@@ -12,6 +12,7 @@ from app.learning.config import Value
 NO_FEATURES = Raw()
 Label = Literal[1, -1]
 Rate = float | None  # None until it is defined
+Number = float | None  # null in JSON if it is not finite: the weights of a model may have overflowed
 
 
 class MailIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,7 +69,7 @@ class Contribution(Struct, frozen=True):
     """What a feature adds to the score."""
 
     feature: str
-    contribution: float
+    contribution: Number
 
 
 class PredictOut(Struct, frozen=True):
@@ -80,7 +81,7 @@ class PredictOut(Struct, frozen=True):
     prediction_id: str | None
     tenant: str
     label: Label
-    score: float
+    score: Number
     version: int
     algorithm: str
     needs_review: bool
@@ -92,7 +93,7 @@ class ServedOut(Struct, frozen=True):
     """What the service had answered when it was asked."""
 
     label: Label
-    score: float
+    score: Number
 
 
 class FeedbackOut(Struct, frozen=True):
@@ -211,8 +212,8 @@ class WeightOut(Struct, frozen=True):
     """A feature's weight, and how much the model has seen of it."""
 
     feature: str
-    weight: float
-    evidence: float
+    weight: Number
+    evidence: Number
 
 
 class WeightsOut(Struct, frozen=True):

@@ -19,6 +19,13 @@ class BadSnapshot(SluiceError):
     """Bytes that are not a whole and sound Sluice model."""
 
 
+class ModelNotFinite(SluiceError):
+    """A model whose numbers have overflowed: written down, it could not be read again."""
+
+    def __init__(self) -> None:
+        super().__init__("numbers of the model are not finite, so it is not written: it could not be read again")
+
+
 def shown(value: object) -> str:
     """A value as an error tells it: short, whatever it is."""
     try:

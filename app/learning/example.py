@@ -63,6 +63,20 @@ class NamesInText(Sequence[str]):
         span = int(self._spans[place])
         return self._text[span >> int(HALF_WORD) : span & LONGEST_TEXT].decode()
 
+    def sizes(self) -> Keys:
+        """How many bytes each of them has."""
+        return (self._spans & np.uint64(LONGEST_TEXT)) - (self._spans >> HALF_WORD)
+
+
+def longest_name(names: Sequence[str]) -> tuple[str, int]:
+    """The longest of some names, and how many bytes of UTF-8 it has."""
+    if isinstance(names, NamesInText):
+        sizes = names.sizes()
+        place = int(sizes.argmax())
+        return names[place], int(sizes[place])
+    name = max(names, key=lambda name: len(name.encode()))
+    return name, len(name.encode())
+
 
 def example_of(features: Mapping[str, float]) -> Example:
     """Hash the names and check the values of a feature dict."""

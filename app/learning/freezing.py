@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.learning.config import Config
 from app.learning.digest import digest_of
 from app.learning.names import Names
@@ -34,6 +36,11 @@ class Frozen:
     def digest(self) -> str:
         """The digest that the state had."""
         return digest_of(self.version, self.config, self.counts, [self.tally[: place.BITS], self.rows, self.dense])
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it can be read again; what is in the first column are keys, whatever they look like as numbers."""
+        return all(np.isfinite(array).all() for array in (self.tally, self.rows[:, 1:], self.dense))
 
 
 def room_for(state: TenantState) -> Floats:

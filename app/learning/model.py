@@ -111,8 +111,11 @@ class Model:
 
     def score_all(self, examples: Examples) -> Floats:
         """The same scores for several examples, in one call; BadExample if any of them is refused."""
-        starts, keys, values = self.canonical(examples.starts, examples.keys, examples.values)
-        scores = np.empty(len(examples))
+        return self.scores(*self.canonical(examples.starts, examples.keys, examples.values))
+
+    def scores(self, starts: Ints, keys: Keys, values: Floats) -> Floats:
+        """Score a canonical batch without learning."""
+        scores = np.empty(starts.size - 1)
         self._algorithm.scores(self.memory.rows, self.dense, self.tally, keys, values, starts, self._settings, scores)
         return scores
 

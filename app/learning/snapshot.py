@@ -14,7 +14,7 @@ import numpy as np
 
 from app.learning.chunks import DENSE, NAMES, ROWS, Data, dense_chunks, dense_of, name_chunks, names_of, row_chunks
 from app.learning.drift import detectors_of, told
-from app.learning.errors import BadSetting, BadSnapshot
+from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
 from app.learning.freezing import Frozen, freeze
 from app.learning.prequential import MOST_COUNTED
 from app.learning.state import TenantState
@@ -53,8 +53,10 @@ class Header(msgspec.Struct, frozen=True):
 def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
     """Return the header, and a function that gives the bytes of each of its chunks.
 
-    It takes a while, mostly without the GIL, so it may run in a thread.
+    It takes a while, mostly without the GIL, so it may run in a thread. ModelNotFinite if nobody could read it again.
     """
+    if not frozen.is_finite:
+        raise ModelNotFinite
     pieces, chunks, counts = {}, [], frozen.counts
     for kind, index, data in _pieces(frozen):
         pieces[kind, index] = data

@@ -68,6 +68,15 @@ class SnapshotBusy(SluiceError):
         super().__init__(f"another worker is taking a snapshot of tenant {name!r}; try again in a moment")
 
 
+class TooManyExports(SluiceError):
+    """Each export holds a copy of a model, and there are enough of them."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit:,} exports are under way here, which is the limit (SLUICE_MAX_CONCURRENT_EXPORTS); try again later"
+        )
+
+
 class FeedbackForgotten(SluiceError):
     """Feedback that was learnt, but so long ago that its answer cannot be made again."""
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.learning.errors import ModelNotFinite
 from app.learning.snapshot import dump
 from app.storage.codec import FeedbackRecord, decode_record
 from app.storage.errors import StoreUnavailable
@@ -68,6 +69,9 @@ class Mending:
                 await self._rejoin(tenant)
         except (StoreUnavailable, SnapshotBusy) as error:
             logger.warning("tenant %s is not in order yet: %s", tenant.name, error)
+        except ModelNotFinite as error:
+            self.note(f"the store had lost tenant {tenant.name}, and it cannot be put back: {error}")
+            self.drop(tenant)
 
     async def _put_back(self, tenant: Tenant) -> bool:
         """The store was emptied. False if another worker was faster."""
@@ -136,12 +140,12 @@ class Mending:
 
     async def _rescue_and_follow(self, tenant: Tenant) -> None:
         """The log counts; what memory held is kept in a file."""
-        path = await asyncio.to_thread(self._rescue, tenant)
+        kept = await asyncio.to_thread(self._rescue, tenant)
         version = tenant.state.version
         await self._load_anew(tenant)
         self._repaired(
             f"the log of tenant {tenant.name} has another history than version {version} here; the log counts "
-            f"(version {tenant.state.version}), and what was known here is in {path}"
+            f"(version {tenant.state.version}), and what was known here is {kept}"
         )
 
     async def _load_anew(self, tenant: Tenant) -> None:
@@ -155,13 +159,18 @@ class Mending:
             if entry.version <= tenant.state.version:
                 self.recent.remember(tenant.born, entry)
 
-    def _rescue(self, tenant: Tenant) -> Path:
+    def _rescue(self, tenant: Tenant) -> str:
+        """Write a file; return where what was known is now."""
+        try:
+            pieces = dump(tenant.state)
+        except ModelNotFinite as error:
+            return f"lost: {error}"
         self.rescued.mkdir(parents=True, exist_ok=True)
         path = self.rescued / f"{tenant.name}-{tenant.state.version}-{tenant.state.digest[:8]}.sluice"
         with path.open("wb") as file:
-            for piece in dump(tenant.state):
+            for piece in pieces:
                 file.write(piece)
-        return path
+        return f"in {path}"
 
     def _repaired(self, text: str) -> None:
         self.telemetry.repairs += 1

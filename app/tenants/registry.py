@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.features.featurizing import NEWEST
-from app.learning.config import DEFAULTS, Value
+from app.learning.config import DEFAULTS, Value, config_of
 from app.learning.errors import BadSetting
 from app.learning.snapshot import load
-from app.learning.state import Outcome, TenantState
+from app.learning.state import Outcome
 from app.storage.codec import ConfigRecord, encode
 from app.storage.connecting import Connection
 from app.storage.feeds import Feeds
@@ -20,9 +20,11 @@ from app.storage.log import Draft, Log, Meta, Position
 from app.storage.snapshots import Snapshots
 from app.telemetry.worker import Telemetry
 from app.tenants.appending import Appender
+from app.tenants.capping import FeatureCap
 from app.tenants.catching_up import CatchingUp
 from app.tenants.ending import end
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
+from app.tenants.exporting import Exports
 from app.tenants.following import Follower
 from app.tenants.giving import Giving
 from app.tenants.holding import Holding
@@ -52,6 +54,8 @@ class Rules:
     memory_budget_bytes: int = 1 << 30
     feedback_id_ttl_seconds: int = 7 * 24 * 3600
     max_weights_moved: int = 0
+    max_concurrent_exports: int = 4
+    features: FeatureCap = field(default_factory=FeatureCap)
     rescued: Path = Path("data/rescued")
     snapshots: Policy = field(default_factory=Policy)
     first_settings: Mapping[str, Value] = field(default_factory=settings_of_new_tenants)
@@ -106,6 +110,7 @@ class Tenants:
         self._appender = Appender(self._log, self._catching_up, self._mending.mend)
         self._holding.giver = Giving(self._appender, recovery)
         self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.tenants.values, telemetry)
+        self._exports = Exports(rules.max_concurrent_exports)
         self._feeds = Feeds(connection)
         self.follower = Follower(self._feeds, self._log, self._catching_up, self._mending, self._holding.tenants)
         self._tasks: list[asyncio.Task[None]] = []
@@ -129,25 +134,25 @@ class Tenants:
         if tenant is None:
             if not (create and self._rules.auto_create):
                 raise TenantUnknown(name)
-            tenant = await self._created(name)
+            tenant = await self._created(name, self._rules.features.beginning(self._rules.first_settings))
         return tenant
 
-    async def _created(self, name: str) -> Tenant:
+    async def _created(self, name: str, first: Mapping[str, Value]) -> Tenant:
         if await self._log.count() >= self._rules.max_tenants:
             raise TooManyTenants(self._rules.max_tenants)
         await self._log.create(name)
         for _ in range(ATTEMPTS):  # a load that began before may still find nothing
             if tenant := await self._holding.load(name):
-                await self._begin(tenant)
+                await self._begin(tenant, first)
                 return tenant
         raise LogReplaced(name)  # deleted at this very moment
 
-    async def _begin(self, tenant: Tenant) -> None:
+    async def _begin(self, tenant: Tenant, first: Mapping[str, Value]) -> None:
         """Let a new tenant have the settings that new ones begin with.
 
         Another worker that makes it at the same moment may do so too: the same settings twice change nothing.
         """
-        if first := self._rules.first_settings:
+        if first:
             async with self._beginning:
                 if tenant.state.version == 0:
                     await self._change(tenant, first)
@@ -155,9 +160,11 @@ class Tenants:
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         """Change settings; a tenant that is not there is created. What would change nothing is no event."""
         tenant = await self._holding.load(name)
-        before = tenant.state if tenant else TenantState(self._rules.first_settings)
-        config = before.config.changed(changes)  # BadSetting before anything happens
-        tenant = tenant or await self._created(name)
+        first = self._rules.first_settings
+        before = tenant.state.config if tenant else config_of(first)
+        changes = self._rules.features.accepted(before, changes, is_new=tenant is None)
+        config = before.changed(changes)  # BadSetting before anything happens
+        tenant = tenant or await self._created(name, first)
         if config.values != tenant.state.config.values:
             await self._change(tenant, changes)
         return tenant
@@ -194,15 +201,14 @@ class Tenants:
         """Take a snapshot now."""
         return await self._snapshotter.take(await self.hold(name, create=False))
 
-    async def export(self, name: str) -> AsyncIterator[bytes]:
-        """The model file of a tenant, piece by piece; of this moment, while learning goes on."""
-        tenant = await self.hold(name, create=False)
-        picture = await take_picture(tenant)
-        return picture.file()
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+        """The model file of a tenant, piece by piece; of this moment, while learning goes on. To be closed early."""
+        return self._exports.file(await self.hold(name, create=False))
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
         """Let a model file be a tenant's state from now on; BadSnapshot if it is none, TenantExists if it is there."""
         state = await asyncio.to_thread(load, data)
+        self._rules.features.check_model(state.config)
         there = (await self._log.meta(name)).position
         if there is not None and not replace:
             raise TenantExists(name)

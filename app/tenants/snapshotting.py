@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from app.learning.chunks import Data
+from app.learning.errors import ModelNotFinite
 from app.learning.freezing import freeze, room_for
 from app.learning.snapshot import Chunk, encode, file_of, read_header
 from app.storage.errors import StoreUnavailable
@@ -54,10 +55,9 @@ class Picture:
     chunk_bytes: Callable[[Chunk], Data]
     digest: str
 
-    async def file(self) -> AsyncIterator[bytes]:
-        """The same as the bytes of one model file."""
-        for piece in file_of(self.header, self.chunk_bytes):
-            yield bytes(piece)
+    def file(self) -> Iterator[Data]:
+        """The same as the bytes of one model file, piece by piece."""
+        return file_of(self.header, self.chunk_bytes)
 
 
 class Snapshotter:
@@ -110,6 +110,8 @@ class Snapshotter:
         return SnapshotTaken(picture.position.version, picture.digest, written.chunks, written.written, written.bytes)
 
     def _due(self, tenant: Tenant) -> bool:
+        if time.monotonic() < tenant.snapshot_not_before:
+            return False
         new = tenant.state.version - tenant.snapshot_version
         waited = time.monotonic() - max(tenant.snapshot_at, tenant.snapshot_tried_at)
         return new >= self._policy.every_events or (new > 0 and waited >= self._policy.every_seconds)
@@ -130,6 +132,10 @@ class Snapshotter:
             logger.info("no snapshot of tenant %s: %s", tenant.name, error)
             self._telemetry.snapshots_failed += isinstance(error, StoreUnavailable)  # busy: another worker is at it
             return not isinstance(error, StoreUnavailable)
+        except ModelNotFinite as error:  # it will be so for long: the older snapshots stay, and the log behind them
+            tenant.snapshot_not_before = time.monotonic() + self._policy.every_seconds
+            self._telemetry.snapshots_failed += 1
+            logger.warning("no snapshot of tenant %s: %s", tenant.name, error)
         except Exception:
             tenant.snapshot_tried_at = time.monotonic()
             self._telemetry.snapshots_failed += 1

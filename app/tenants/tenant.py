@@ -77,6 +77,7 @@ class Tenant:
         self.snapshot_version = snapshot_version  # of the newest snapshot that we know of
         self.snapshot_at = time.monotonic()  # when that was taken, or we were loaded
         self.snapshot_tried_at = self.snapshot_at
+        self.snapshot_not_before = 0.0  # when there is no use in trying
         self.in_flight = 0  # appends whose outcomes somebody waits for
         self.heard = 0  # the highest version that the log is known to have
         self.behind_since = 0.0  # when it became higher than ours
@@ -213,7 +214,7 @@ class Tenant:
         """Take over what was loaded anew."""
         self.state, self.born, self.chain = other.state, other.born, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
-        self.snapshot_tried_at = other.snapshot_tried_at
+        self.snapshot_tried_at, self.snapshot_not_before = other.snapshot_tried_at, other.snapshot_not_before
         self._outcomes = None
         self.heard = 0
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 
@@ -86,7 +86,7 @@ class FakeTenants:
         state = (await self.hold(name, create=False)).state
         return SnapshotTaken(state.version, state.digest, chunks=2, written=1, bytes=1000)
 
-    async def export(self, name: str) -> AsyncIterator[bytes]:
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
@@ -178,6 +178,6 @@ class FakePending:
             raise PredictionExpired(prediction_id) from None
 
 
-async def _one_by_one(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+async def _one_by_one(pieces: Sequence[bytes]) -> AsyncGenerator[bytes, None]:
     for piece in pieces:
         yield piece

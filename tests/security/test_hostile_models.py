@@ -12,7 +12,7 @@ import pytest
 from app.learning.state import TenantState, replay
 from tests.learning.logs import random_log
 from tests.security.asking import BINARY_TYPE, Answer, ask, assert_refused, post
-from tests.security.forging import Pieces, exercise, forged, taken_apart, with_header
+from tests.security.forging import Pieces, exercise, forged, overwhelmed, taken_apart, with_header
 from tests.services import Service
 
 pytestmark = pytest.mark.timeout(120)
@@ -189,23 +189,11 @@ def test_a_model_that_would_lead_a_kernel_astray_is_refused(service: Service, po
 def test_a_model_of_extreme_weights_can_be_worked_with(
     service: Service, port: int, algorithm: str, weight: float
 ) -> None:
-    header, pieces = taken_apart(sound(algorithm))
-    for place, (kind, index, data) in enumerate(pieces):
-        if kind == "rows" and algorithm != "cs-ssol-full":
-            rows = np.frombuffer(data).copy().reshape(header_rows(header), -1)
-            rows[:, 1:] = weight
-            pieces[place] = (kind, index, rows.tobytes())
-        if kind == "dense":
-            pieces[place] = (kind, index, np.full(len(data) // 8, weight).tobytes())
-    assert asked(service, forged(header, pieces)).status == httpx.codes.OK
+    assert asked(service, overwhelmed(sound(algorithm), weight)).status == httpx.codes.OK
     body = b'{"tenant":"forged","features":{"f1":1,"f2":2,"new":3}%b}'
     for route, more in (("/predict", b',"explain":5'), ("/feedback", b',"label":1'), ("/predict", b"")):
         assert ask(port, post(route, body % more)).status == httpx.codes.OK
     assert service.tenant("forged")["features"] > 0
-
-
-def header_rows(header: dict[str, Any]) -> int:
-    return int(header["tally"][FEATURES])
 
 
 def test_what_is_done_with_a_forged_model_is_done_with_a_sound_one_too() -> None:

@@ -1,0 +1,79 @@
+"""Exports of a real service: not made for a client that has gone, and only some at a time."""
+
+import socket
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from app.learning.snapshot import dump, load
+from app.learning.state import TenantState
+from tests.reliability.sockets import IN_TIME
+from tests.reliability.test_metrics import samples
+from tests.services import Service, wait_until
+
+pytestmark = pytest.mark.timeout(90)
+EXPORT = b"GET /tenants/large/export HTTP/1.1\r\nhost: x\r\n\r\n"
+EXAMPLES, ACTIVE = 60, 20_000
+LITTLE = 4096  # bytes that the client's side takes before it is read
+FILE = {"content-type": "application/octet-stream"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("exports"), max_concurrent_exports=2).start() as service:
+        service.request("POST", "/tenants/large/import", content=large_model(), headers=FILE).raise_for_status()
+        yield service
+
+
+def large_model() -> bytes:
+    """More than all buffers between a service and a client take."""
+    keys = np.random.default_rng(1).integers(1, 1 << 63, EXAMPLES * ACTIVE, np.uint64)
+    starts = np.arange(EXAMPLES + 1) * ACTIVE
+    state = TenantState()
+    state.learn_batch(starts, keys, np.ones(keys.size), np.resize([1.0, -1.0], EXAMPLES))
+    return b"".join(dump(state))
+
+
+def begun(service: Service) -> socket.socket:
+    """An export whose client has taken the beginning of the answer, and nothing since."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LITTLE)
+    connection.settimeout(IN_TIME)
+    connection.connect(("127.0.0.1", service.port))
+    connection.sendall(EXPORT)
+    assert connection.recv(100).startswith(b"HTTP/1.1 200 OK")
+    return connection
+
+
+def exports(service: Service, status: int) -> int:
+    """How many exports have ended with this status."""
+    found = samples(service, "sluice_http_requests_total", route="/tenants/{tenant}/export", status=str(status))
+    return int(sum(sample.value for sample in found))
+
+
+def test_an_export_ends_when_its_client_goes(service: Service) -> None:
+    whole, gone = exports(service, 200), exports(service, 499)
+    with begun(service):
+        assert exports(service, 499) == gone
+    wait_until(lambda: exports(service, 499) == gone + 1, "the service goes on for nobody")
+    assert exports(service, 200) == whole
+    assert "Traceback" not in service.log()
+
+
+def test_beyond_the_limit_an_export_is_refused_until_another_has_ended(service: Service) -> None:
+    with begun(service), begun(service):
+        refused = service.request("GET", "/tenants/large/export")
+        assert (refused.status_code, refused.json()["type"]) == (503, "/problems/too-many-exports")
+        assert "2 exports are under way here, which is the limit (SLUICE_MAX_CONCURRENT" in refused.json()["detail"]
+        assert int(refused.headers["retry-after"]) >= 1
+        assert service.predict("large", features={"a": 1}).status_code == 200
+        assert service.request("POST", "/tenants/large/snapshot").status_code == 200
+    wait_until(lambda: service.status("/tenants/large/export") == 200, "the places are not free again")
+
+
+def test_what_is_refused_or_only_asked_for_its_head_takes_no_place(service: Service) -> None:
+    for _ in range(3):
+        assert service.status("/tenants/none/export") == 404
+        assert service.request("HEAD", "/tenants/large/export").status_code == 200
+    assert load(service.request("GET", "/tenants/large/export").content).digest == service.digest("large")
