@@ -13,10 +13,11 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import FastAPI
 
 from app.access.audit import Audit
+from app.access.buckets import buckets
 from app.access.guard import Guard
-from app.access.labelling import LabelRates
+from app.access.labelling import MOST_MODERATORS, LabelRates
 from app.api.application import create_app
-from app.api.limiting import Limiter
+from app.api.limiting import MOST_CALLERS, Limiter
 from app.api.limits import Limits
 from app.api.serving import Serving
 from app.api.shedding import Shedding
@@ -37,6 +38,7 @@ from app.telemetry.siblings import Siblings
 from app.telemetry.tenants import TenantWatches
 from app.telemetry.tracing import Tracing
 from app.telemetry.worker import Telemetry
+from app.tenants.capping import FeatureCap
 from app.tenants.ending import end
 from app.tenants.pending import Pending
 from app.tenants.registry import Rules, Tenants
@@ -61,7 +63,9 @@ def application(settings: Settings) -> FastAPI:
     shedding = Shedding(
         telemetry.requests, settings.max_concurrent_requests, max_lag_seconds=settings.max_lag_milliseconds / 1000
     )
-    limiter = Limiter(settings.requests_per_second, telemetry.requests) if settings.requests_per_second else None
+    limiter = _limiter(settings.requests_per_second, "rate", telemetry, siblings)
+    strangers = _limiter(settings.wrong_keys_per_second, "wrong_key", telemetry, siblings)
+    moderators = buckets(siblings.folder, "labels", MOST_MODERATORS)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -80,8 +84,9 @@ def application(settings: Settings) -> FastAPI:
             metrics=exposing.whole_page,
             guard=guard,
             audit=Audit(AuditLog(connection, settings.audit_max_entries)),
-            label_rates=LabelRates(settings.labels_per_moderator_per_minute),
+            label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             limiter=limiter,
+            strangers=strangers,
         )
         await _first_contact(connection, guard)
         tenants.start()
@@ -104,6 +109,13 @@ def application(settings: Settings) -> FastAPI:
         telemetry.requests, logged=settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing
     )
     return create_app(lifespan, watching=watching, shedding=shedding)
+
+
+def _limiter(per_second: int, reason: str, telemetry: Telemetry, siblings: Siblings) -> Limiter | None:
+    if per_second == 0:
+        return None
+    callers = buckets(siblings.folder, reason, MOST_CALLERS)
+    return Limiter(per_second, telemetry.requests, callers=callers, reason=reason)
 
 
 async def _first_contact(connection: Connection, guard: Guard) -> None:
@@ -144,6 +156,8 @@ def _rules(settings: Settings) -> Rules:
     return Rules(
         auto_create=settings.auto_create_tenants,
         max_weights_moved=settings.max_weights_moved,
+        max_concurrent_exports=settings.max_concurrent_exports,
+        features=FeatureCap(settings.max_features_per_tenant),
         max_tenants=settings.max_tenants,
         memory_budget_bytes=settings.memory_budget_bytes,
         feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
@@ -165,5 +179,6 @@ def _limits(settings: Settings) -> Limits:
         max_batch_items=settings.max_batch_items,
         max_line_bytes=settings.max_line_bytes,
         max_features_per_example=settings.max_features_per_example,
+        max_feature_name_bytes=settings.max_feature_name_bytes,
         body_idle_seconds=settings.body_idle_seconds,
     )

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import logging
 import os
+import resource
 import signal
 import socket
 import tempfile
@@ -15,7 +16,8 @@ from typing import cast
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from app.api.limits import ConnectionLimits
+from app.api.delaying import Delay
+from app.api.limits import SPARE_CONNECTIONS, ConnectionLimits
 from app.api.protocol import PatientProtocol
 from app.learning.errors import BadSetting
 from app.settings import Settings
@@ -29,6 +31,7 @@ from app.telemetry.siblings import FOLDER
 logger = logging.getLogger("sluice")
 
 WATCH_SECONDS = 0.5
+OTHER_FILES = 150  # open files of a worker that are no connections of clients
 READERS_TIMES = 10  # of the time for a body: the kernel tells of a slow reader only when much was read at once
 
 
@@ -50,6 +53,8 @@ def serve(settings: Settings) -> None:
             log_config=None,
             lifespan="on",
             server_header=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
             timeout_keep_alive=settings.idle_seconds,
             timeout_graceful_shutdown=max(1, int(settings.shutdown_seconds / 2)),
         )
@@ -60,11 +65,31 @@ def serve(settings: Settings) -> None:
             _run_one(config, listening)
 
 
+def room_for(connections: int) -> int:
+    """How many of so many connections can be open at once. The limit on open files is raised as far as it may be."""
+    needed = connections + SPARE_CONNECTIONS + OTHER_FILES
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < needed:
+        files = needed if most == resource.RLIM_INFINITY else min(needed, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    room = max(connections - (needed - files), 1) if files < needed else connections
+    if room < connections:
+        logger.warning(
+            "a worker takes %d connections, not %d (SLUICE_MAX_CONNECTIONS): it may open only %d files (ulimit -n)",
+            room,
+            connections,
+            files,
+        )
+    return room
+
+
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
     """How connections are served; uvicorn calls it like a class, and hands it to its workers."""
     reader_seconds = READERS_TIMES * settings.body_idle_seconds
-    limits = ConnectionLimits(settings.head_seconds, settings.max_head_bytes, reader_seconds)
-    return cast("type[asyncio.Protocol]", functools.partial(PatientProtocol, limits=limits))
+    limits = ConnectionLimits(
+        settings.head_seconds, settings.max_head_bytes, reader_seconds, room_for(settings.max_connections)
+    )
+    return cast("type[asyncio.Protocol]", functools.partial(PatientProtocol, limits=limits, delay=Delay()))
 
 
 def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from app.learning.errors import BadSetting, shown
@@ -34,6 +34,7 @@ WORDS: Final = {  # what those that are no numbers must be
     "log_inputs": "true or false",
     "metrics_tenant_names": "names of tenants, separated by commas",
     "traces_url": "an http:// or https:// URL",
+    "trusted_proxies": "addresses or networks, separated by commas",
 }
 BOOLEANS: Final = {"true": True, "1": True, "yes": True, "on": True} | dict.fromkeys(("false", "0", "no", "off"), False)
 
@@ -60,6 +61,7 @@ Flag = Annotated[bool, BeforeValidator(_boolean)]
 Names = Annotated[
     tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")], ...], BeforeValidator(_names)
 ]
+Networks = Annotated[tuple[IPvAnyNetwork, ...], BeforeValidator(_names)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$")]
 Level = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(str.lower)]
 
@@ -80,6 +82,7 @@ class Settings(BaseModel):
     audit_max_entries: int = Field(1_000_000, ge=1000, le=1_000_000_000)
     auto_create_tenants: Flag = True
     max_tenants: int = Field(100_000, ge=1, le=10_000_000)
+    max_features_per_tenant: int = Field(1 << 31, ge=1, le=1 << 31)
     memory_budget_bytes: Size = Field(default_factory=lambda: memory_budget(1), ge=16 * MIB)
     max_body_bytes: Size = Field(8 * MIB, ge=KIB, le=GIB)
     max_mail_bytes: Size = Field(25 * MIB, ge=KIB, le=GIB)
@@ -87,8 +90,13 @@ class Settings(BaseModel):
     max_batch_items: int = Field(10_000, ge=1, le=1_000_000)
     max_line_bytes: Size = Field(MIB, ge=KIB, le=GIB)
     max_features_per_example: int = Field(100_000, ge=1, le=10_000_000)
+    max_feature_name_bytes: Size = Field(8 * MIB, ge=16, le=GIB)
     requests_per_second: int = Field(0, ge=0, le=1_000_000)
+    wrong_keys_per_second: int = Field(10, ge=0, le=1_000_000)
+    trusted_proxies: Networks = ()
+    max_connections: int = Field(10_000, ge=1, le=1_000_000)
     max_concurrent_requests: int = Field(1000, ge=1, le=1_000_000)
+    max_concurrent_exports: int = Field(4, ge=1, le=1000)
     max_lag_milliseconds: int = Field(1000, ge=0, le=3_600_000)
     head_seconds: float = Field(10, ge=0.1, le=3600)
     max_head_bytes: Size = Field(64 * KIB, ge=KIB, le=16 * MIB)
@@ -228,5 +236,7 @@ def _span(field: FieldInfo, spell: Callable[[Any], str]) -> str:
 
 
 def _spelled(size: int) -> str:
-    name, unit = next((name, unit) for name, unit in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)) if size >= unit)
+    name, unit = next(
+        (name, unit) for name, unit in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB), ("B", 1)) if size >= unit
+    )
     return f"{size // unit}{name}"

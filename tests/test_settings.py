@@ -12,7 +12,9 @@ DOCUMENTED = {
     row[0]: row[1:] for row in re.findall(r"^\| `(SLUICE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
 }
 NAMES = list(Settings.model_fields)
-ABSENT = {"redis_url": None, "auth": None, "metrics_tenant_names": (), "traces_url": None}  # no default to write
+ABSENT = {  # no default to write
+    "redis_url": None, "auth": None, "metrics_tenant_names": (), "traces_url": None, "trusted_proxies": (),
+}  # fmt: skip
 
 
 def read(**given: str) -> Settings:
@@ -49,6 +51,11 @@ def test_settings_cannot_be_changed() -> None:
         ("SHUTDOWN_SECONDS", "nan", "SLUICE_SHUTDOWN_SECONDS is 'nan', but must be a number from 0 to 3,600"),
         ("HEAD_SECONDS", "0", "SLUICE_HEAD_SECONDS is '0', but must be a number from 0.1 to 3,600"),
         ("LOG_FORMAT", "xml", "SLUICE_LOG_FORMAT is 'xml', but must be auto, json or text"),
+        (
+            "TRUSTED_PROXIES",
+            "10.0.0.1, *",
+            "SLUICE_TRUSTED_PROXIES is '10.0.0.1, *', but must be addresses or networks, separated by commas",
+        ),
         ("TRACES_URL", "ftp://x", "SLUICE_TRACES_URL is 'ftp://x', but must be an http:// or https:// URL"),
         (
             "METRICS_TENANT_NAMES",

@@ -1,9 +1,9 @@
 """How fast one person may label: a stolen key or an angry moderator should not turn a model within a minute."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
+from app.access.buckets import Buckets, OwnBuckets
 from app.access.errors import TooManyLabels
 
 MINUTE = 60.0
@@ -11,22 +11,22 @@ MOST_MODERATORS = 100_000
 
 
 class LabelRates:
-    """Labels of each moderator within the last minute, as this worker has seen them. 0 is no limit."""
+    """Labels of each moderator within the last minute, through all workers that share the buckets. 0 is no limit."""
 
-    def __init__(self, at_most: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, at_most: int = 0, clock: Callable[[], float] = time.monotonic, windows: Buckets | None = None
+    ) -> None:
         self.at_most = at_most
         self._clock = clock
-        self._windows: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+        self._windows = OwnBuckets(MOST_MODERATORS) if windows is None else windows
 
     def take(self, tenant: str, who: str) -> None:
         """Count a label; TooManyLabels if there were too many."""
         now = self._clock()
-        begin, count = self._windows.get((tenant, who), (now, 0))
-        if now - begin >= MINUTE:
-            begin, count = now, 0
+        whose = f"{tenant}\0{who}"
+        end, count = self._windows.get(whose) or (now, 0.0)
+        if not now < end < now + 2.0 * MINUTE:  # over; or what two workers have written at once, and cannot be
+            end, count = now + MINUTE, 0.0
         if count >= self.at_most:
             raise TooManyLabels(who, self.at_most)
-        self._windows[tenant, who] = (begin, count + 1)
-        self._windows.move_to_end((tenant, who))
-        while len(self._windows) > MOST_MODERATORS:
-            self._windows.popitem(last=False)
+        self._windows.put(whose, end, count + 1.0, now)

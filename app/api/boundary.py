@@ -7,20 +7,21 @@ import secrets
 import time
 
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.answers import NoContent, problem
-from app.api.errors import ClientGone
+from app.api.answers import Answer, NoContent, problem
+from app.api.delaying import HOLD_BACK
+from app.api.errors import ClientGone, Overloaded, TooManyRequests
 from app.api.limiting import ALLOWANCE
 from app.api.limits import ALWAYS_HEARD
 from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, TOO_SLOW, UNAUTHENTICATED, detail_of, kind_of
-from app.api.shedding import Shedding
+from app.api.shedding import EXTRA, Shedding
 from app.api.watching import GONE, UNKNOWN, Watching
 
 REQUEST_ID = b"x-request-id"
 NOSNIFF = (b"x-content-type-options", b"nosniff")  # what is JSON must not be taken for a page
+WAITED_FOR = (Overloaded, TooManyRequests)  # refusals that are held back
 is_safe = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}").fullmatch
 log = logging.getLogger(__name__)
 
@@ -49,14 +50,14 @@ class Boundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (REQUEST_ID, request_id), NOSNIFF, *scope.get(ALLOWANCE, ())]
+                message["headers"] = [*message["headers"], *_on_every_answer(scope)]
             await send(message)
 
         requests = self._watching.requests
         counts = scope["path"] not in ALWAYS_HEARD  # whoever asks how we are takes no other's place
-        reason = self._shedding.reason(begin) if counts else None
+        reason = self._reason(scope, begin) if counts else None
         if reason is not None:
-            await _refusal(self._shedding.shed(reason), scope)(scope, receive, answer)
+            status = await _refuse(self._shedding.shed(reason), scope, receive, answer)
             requests.count(scope["method"], UNKNOWN, status, time.perf_counter() - begin)  # and no line of the log
             return
         requests.in_progress += counts
@@ -68,10 +69,13 @@ class Boundary:
             if status:  # too late for a problem: the server closes the connection, so that nobody takes it for whole
                 log.exception("request %s broke off while it was answered", scope["request_id"])
                 raise
-            await _refusal(error, scope)(scope, receive, answer)
+            status = await _refuse(error, scope, receive, answer)
         finally:
             requests.in_progress -= counts
             self._watching.over(scope, status or GONE, time.perf_counter() - begin)
+
+    def _reason(self, scope: Scope, now: float) -> str | None:
+        return "connections" if EXTRA in scope else self._shedding.reason(now)
 
     def _id_for(self, scope: Scope) -> bytes:
         """What the client calls the request, if that can be repeated safely; else a name of our own."""
@@ -81,7 +85,23 @@ class Boundary:
         return b"%b-%x" % (self._prefix, next(self._count))
 
 
-def _refusal(error: Exception, scope: Scope) -> Response:
+async def _refuse(error: Exception, scope: Scope, receive: Receive, answer: Send) -> int:
+    """Say so; at once, or where there is too much to do, after a while. The status."""
+    refusal = _refusal(error, scope)
+    hold_back = scope.get(HOLD_BACK) if isinstance(error, WAITED_FOR) else None
+    if hold_back is None:
+        await refusal(scope, receive, answer)
+    else:
+        refusal.raw_headers += _on_every_answer(scope)
+        hold_back(refusal)
+    return refusal.status_code
+
+
+def _on_every_answer(scope: Scope) -> list[tuple[bytes, bytes]]:
+    return [(REQUEST_ID, scope["request_id"].encode()), NOSNIFF, *scope.get(ALLOWANCE, ())]
+
+
+def _refusal(error: Exception, scope: Scope) -> Answer:
     kind = kind_of(error)
     detail = detail_of(error)
     headers: list[tuple[bytes, bytes]] = []

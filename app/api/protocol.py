@@ -1,4 +1,7 @@
-"""HTTP as uvicorn speaks it, with an end to its patience: slow or endless heads, and answers that nobody takes."""
+"""HTTP as uvicorn speaks it, with an end to its patience: slow or endless heads, and answers that nobody takes.
+
+Who is refused waits for it: the answer is held back by a timer, without a task, and the body is not kept.
+"""
 
 import asyncio
 import fcntl
@@ -8,23 +11,31 @@ import termios
 from typing import Any, Final
 
 from httptools import HttpParserError
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from app.api.answers import problem
-from app.api.errors import HeadTooLarge
-from app.api.limits import ConnectionLimits
-from app.api.problems import HEAD_TOO_LARGE
+from app.api.answers import Answer, problem
+from app.api.boundary import NOSNIFF, REQUEST_ID
+from app.api.delaying import HOLD_BACK, Delay
+from app.api.errors import HeadTooLarge, InvalidHTTP
+from app.api.limits import SPARE_CONNECTIONS, ConnectionLimits
+from app.api.problems import detail_of, kind_of
+from app.api.shedding import EXTRA
 from app.api.waiting import ABANDONED, WHOLE
 
+EXTRA_SECONDS: Final = 1.0  # for a head, beyond the number of connections that a worker should have
 LONGEST_PIPELINE: Final = 100  # requests that wait for the answer to an earlier one; each takes memory
 
 
 class PatientProtocol(HttpToolsProtocol):
     """One connection. uvicorn itself has limits on neither the time nor the size of a head."""
 
-    def __init__(self, *, limits: ConnectionLimits, **given: Any) -> None:  # noqa: ANN401 - uvicorn's own
+    def __init__(self, *, limits: ConnectionLimits, delay: Delay, **given: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(**given)
         self._limits = limits
+        self._delay = delay  # shared with all connections of the worker
+        self._running: RequestResponseCycle | None = None  # what the application answers now
+        self._held: tuple[RequestResponseCycle, Answer, asyncio.TimerHandle] | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
         self._not_taken = 0  # bytes of the answer, at the last look
@@ -33,14 +44,20 @@ class PatientProtocol(HttpToolsProtocol):
         self._apart = 0  # bytes since then, or since the last piece of a body: head, trailers, whatever is no body
         self._is_head_open = False  # a head has begun and not ended
         self._is_too_large = False
+        self._is_extra = False  # there are too many connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin to wait for the first head."""
+        """Begin to wait for the first head, if there is room for one more."""
         super().connection_made(transport)
-        self._await_head()
+        self._is_extra = len(self.connections) > self._limits.max_connections
+        if len(self.connections) > self._limits.max_connections + SPARE_CONNECTIONS:
+            transport.abort()
+        else:
+            self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
+        self._let_go()
         self._head_arrived()
         self._reader_moves()
         super().connection_lost(exc)
@@ -73,7 +90,11 @@ class PatientProtocol(HttpToolsProtocol):
             raise HttpParserError("too many requests wait for the answers to earlier ones")
         self._is_head_open = False
         self._head_arrived()
+        self.scope[HOLD_BACK] = self.hold_back  # type: ignore[typeddict-unknown-key]  # ours
         super().on_headers_complete()
+        if self._is_extra:
+            self.scope[EXTRA] = True  # type: ignore[typeddict-unknown-key]  # ours
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body is there."""
@@ -93,15 +114,34 @@ class PatientProtocol(HttpToolsProtocol):
         elif self._is_head_open and self._head_timer is None:
             self._await_head()
 
+    def hold_back(self, answer: Answer) -> None:
+        """Answer the request under way so, but not yet: it is refused, and who asks again at once has to wait."""
+        cycle = self._running
+        assert cycle is not None
+        cycle.response_started = cycle.response_complete = True  # so uvicorn keeps nothing that comes of its body
+        cycle.body = bytearray()
+        if cycle.disconnected:
+            return
+        if WHOLE not in cycle.scope:
+            self.flow.pause_reading()
+        self._held = (cycle, answer, self.loop.call_later(self._delay.seconds(), self._tell))
+        self._delay.waiting += 1
+
+    def shutdown(self) -> None:
+        """The service stops: who is refused hears it now."""
+        if self._held is None:
+            super().shutdown()
+        else:
+            self._held[0].keep_alive = False
+            self._tell()
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no sound request, and close."""
-        if not self._is_idle():
-            self.transport.close()  # a second answer would be taken for a part of the first
-        elif self._is_too_large:
-            self.transport.write(self._refusal())
-            self.transport.close()
-        else:
-            super().send_400_response(msg)
+        del msg  # uvicorn's own words
+        if self._is_idle():  # else a second answer would be taken for a part of the first
+            error = HeadTooLarge(self._limits.max_head_bytes) if self._is_too_large else InvalidHTTP()
+            self.transport.write(self._refusal(error))
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """The client is slow to take the answer: the application waits, and we look whether it takes any of it."""
@@ -113,13 +153,47 @@ class PatientProtocol(HttpToolsProtocol):
         self._reader_moves()
         super().resume_writing()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Begin with a request, or let it wait for the refusal of the one before."""
+        if self._held is not None:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, app))
+            return
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _let_go(self) -> tuple[RequestResponseCycle, Answer] | None:
+        """The refusal that was held back, if there is one; from now on it is not."""
+        if self._held is None:
+            return None
+        cycle, answer, timer = self._held
+        self._held = None
+        self._delay.waiting -= 1
+        timer.cancel()
+        return cycle, answer
+
+    def _tell(self) -> None:
+        held = self._let_go()
+        assert held is not None
+        cycle, answer = held
+        if self.flow.write_paused:  # it asks on and takes no answers
+            self.transport.abort()
+            return
+        self.transport.write(self._whole(answer, closes=not cycle.keep_alive, has_body=cycle.scope["method"] != "HEAD"))
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
     def _is_idle(self) -> bool:
         """Whether no request is being answered."""
+        if self._held is not None:
+            return False
         return getattr(self.cycle, "response_complete", True)  # before the first request there is none
 
     def _await_head(self) -> None:
         """Whoever has nothing under way must bring a whole head soon, whatever else it may be sending."""
-        self._head_timer = self.loop.call_later(self._limits.head_seconds, self.timeout_keep_alive_handler)
+        seconds = min(self._limits.head_seconds, EXTRA_SECONDS) if self._is_extra else self._limits.head_seconds
+        self._head_timer = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def _head_arrived(self) -> None:
         if self._head_timer is not None:
@@ -129,13 +203,18 @@ class PatientProtocol(HttpToolsProtocol):
     def _head_bytes(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-    def _refusal(self) -> bytes:
+    def _refusal(self, error: Exception) -> bytes:
+        """What is told where there is no request that could be answered."""
         request_id = secrets.token_hex(6)
-        detail = str(HeadTooLarge(self._limits.max_head_bytes))
-        answer = problem(HEAD_TOO_LARGE, detail, request_id, "", [(b"x-request-id", request_id.encode())])
-        headers = [*self.server_state.default_headers, *answer.raw_headers, (b"connection", b"close")]
-        lines = [b"%b: %b\r\n" % header for header in headers]
-        return b"".join([STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)])
+        headers = [(REQUEST_ID, request_id.encode()), NOSNIFF]
+        answer = problem(kind_of(error), detail_of(error), request_id, "", headers)
+        return self._whole(answer, closes=True)
+
+    def _whole(self, answer: Answer, *, closes: bool, has_body: bool = True) -> bytes:
+        """An answer as it is sent."""
+        headers = [*self.server_state.default_headers, *answer.raw_headers]
+        lines = [b"%b: %b\r\n" % header for header in headers] + ([b"connection: close\r\n"] if closes else [])
+        return b"".join([STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body) if has_body else b""])
 
     def _look_at_reader(self) -> None:
         self._not_taken = self._untaken_bytes()

@@ -54,6 +54,7 @@ class Serving(NamedTuple):
     label_rates: LabelRates = UNLIMITED
     caller: Caller = NOBODY
     limiter: Limiter | None = None  # of requests per second; None: there is no limit
+    strangers: Limiter | None = None  # of those without a valid key
 
     async def tenant(self, name: str) -> Tenant:
         """The tenant of this name, made if it may be made."""
@@ -120,13 +121,21 @@ class DirectRoute(APIRoute):
         """Ask the endpoint, and send what it says; if it may be asked."""
         serve: Serving = scope["app"].state.serving
         if not serve.guard.is_open:
-            scope["key"] = serve.guard.admit(token_of(scope), self.role)
+            scope["key"] = self._admitted(serve, scope)
         if serve.limiter is not None:
             serve.limiter.take(scope)
         if self.is_audited:
             await self._note(serve, scope)
         answer = await self.endpoint(Request(scope, receive))
         await answer(scope, receive, send)
+
+    def _admitted(self, serve: Serving, scope: Scope) -> Key | None:
+        try:
+            return serve.guard.admit(token_of(scope), self.role)
+        except Unauthenticated:
+            if serve.strangers is not None:
+                serve.strangers.take(scope)  # who tries many keys is told that, and waits for it
+            raise
 
     async def _note(self, serve: Serving, scope: Scope) -> None:
         key: Key | None = scope.get("key")

@@ -12,7 +12,9 @@ from app.telemetry.worker import Requests
 
 PROBE_SECONDS: Final = 0.02
 TELL_SECONDS: Final = 10.0  # a line of the log for each refusal would be work where there is too much of it
+EXTRA: Final = "extra_connection"  # where the scope says that there are too many connections
 SENTENCES: Final = {
+    "connections": "too many connections are open (SLUICE_MAX_CONNECTIONS)",
     "concurrency": "too many requests are under way (SLUICE_MAX_CONCURRENT_REQUESTS)",
     "lag": "this worker is far behind with its work (SLUICE_MAX_LAG_MILLISECONDS)",
 }

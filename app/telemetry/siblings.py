@@ -26,7 +26,7 @@ class Siblings:
 
     def __init__(self, folder: Path | None, places: int) -> None:
         self.places = places
-        self._folder = folder
+        self.folder = folder  # None: there are no others
         self._lock: int | None = None
         self._server: asyncio.Server | None = None
         self.place = 0 if folder is None else self._claimed(folder)
@@ -39,7 +39,7 @@ class Siblings:
 
     async def listen(self, page: Page) -> None:
         """Answer the others from now on."""
-        if self._folder is None:
+        if self.folder is None:
             return
         path = self._socket(self.place)
         path.unlink(missing_ok=True)  # of one who was killed: the place is ours
@@ -54,7 +54,7 @@ class Siblings:
 
     async def ask(self) -> Sequence[bytes]:
         """What the others answer; one who does not answer soon is left out."""
-        if self._folder is None:
+        if self.folder is None:
             return []
         others = [place for place in range(self.places) if place != self.place]
         answers = await asyncio.gather(*(self._ask(place) for place in others))
@@ -82,8 +82,8 @@ class Siblings:
             writer.close()
 
     def _socket(self, place: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{place}.sock"
+        assert self.folder is not None
+        return self.folder / f"{place}.sock"
 
     def _claimed(self, folder: Path) -> int:
         """The first place that nobody has. One who dies leaves it at once: a lock does not outlive its process."""

@@ -5,7 +5,7 @@ from app.telemetry.tenants import TenantWatches
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 OTHER_METHOD = "other"  # a client may send any word
-SHED_FOR = ("concurrency", "lag", "rate")
+SHED_FOR = ("concurrency", "connections", "lag", "rate", "wrong_key")
 
 
 class Requests:

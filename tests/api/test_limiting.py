@@ -7,6 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app.access.buckets import OwnBuckets
 from app.access.guard import Guard
 from app.api.application import create_app
 from app.api.errors import TooManyRequests
@@ -137,7 +138,7 @@ def test_full_buckets_are_forgotten(clock: Clock) -> None:
 
 
 def test_there_are_never_more_buckets_than_allowed_and_the_busiest_stays(clock: Clock) -> None:
-    limiter = Limiter(2, now=clock, most_callers=50)
+    limiter = Limiter(2, now=clock, callers=OwnBuckets(50))
     limiter.take(scope("busy"))
     limiter.take(scope("busy"))
     for number in range(49):
@@ -153,7 +154,16 @@ def test_refusals_are_counted(clock: Clock) -> None:
     limiter = Limiter(1, requests, clock)
     for _ in range(3):
         passes(limiter, scope())
-    assert requests.shed == {"concurrency": 0, "lag": 0, "rate": 2}
+    assert {reason: count for reason, count in requests.shed.items() if count} == {"rate": 2}
+
+
+def test_wrong_keys_are_counted_apart_and_nowhere_free(clock: Clock) -> None:
+    requests = Requests()
+    limiter = Limiter(1, requests, clock, reason="wrong_key")
+    assert [passes(limiter, scope(path="/metrics")) for _ in range(3)] == [True, False, False]
+    assert {reason: count for reason, count in requests.shed.items() if count} == {"wrong_key": 2}
+    with pytest.raises(TooManyRequests, match="SLUICE_WRONG_KEYS_PER_SECOND"):
+        limiter.take(scope())
 
 
 @pytest.fixture

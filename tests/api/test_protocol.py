@@ -1,33 +1,23 @@
 """Connections that are slow, endless or hostile, against the protocol alone: an application of fakes, real sockets."""
 
 import asyncio
-import contextlib
 import dataclasses
-import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any, cast
+from collections.abc import AsyncIterator, Iterable
 
-import msgspec
 import pytest
-import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from app.api.application import create_app
-from app.api.limits import ConnectionLimits, Limits
-from app.api.protocol import LONGEST_PIPELINE, PatientProtocol
+from app.api.limits import Limits
+from app.api.protocol import LONGEST_PIPELINE
 from app.api.serving import Serving
+from tests.api.connecting import ASKED, GET, IN_TIME, LIMITS, SOON, body_of, connected, everything, one_answer, served
 from tests.api.fakes import FakePending, FakeTenants
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
-SOON = 0.3  # seconds; what the limits are here
-IN_TIME = 10.0  # generous: the machine may be busy
-LIMITS = ConnectionLimits(head_seconds=SOON, max_head_bytes=2000, reader_seconds=SOON)
-GET = b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n"
-ASKED = b'{"tenant":"acme","features":{"a":1},"keep":false}'
 LINE = b'{"tenant":"acme","features":{"a":1},"label":1}\n'
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @pytest.fixture
@@ -35,46 +25,10 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": True}  # as the service has it
 
 
-@contextlib.asynccontextmanager
-async def served(
-    app: Callable[..., Any], limits: ConnectionLimits = LIMITS, idle_seconds: int = 60
-) -> AsyncIterator[int]:
-    protocol = cast("type[asyncio.Protocol]", functools.partial(PatientProtocol, limits=limits))
-    config = uvicorn.Config(
-        app, port=0, loop="uvloop", http=protocol, log_level="critical", lifespan="off",
-        timeout_keep_alive=idle_seconds, timeout_graceful_shutdown=1,
-    )  # fmt: skip  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - the server tells it in no other way
-        await asyncio.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    await serving
-
-
 @pytest.fixture
 async def port(tenants: FakeTenants, pending: FakePending) -> AsyncIterator[int]:
     async with served(create_app(serving=Serving(tenants, pending, Limits(body_idle_seconds=SOON)))) as port:
         yield port
-
-
-@contextlib.asynccontextmanager
-async def connected(port: int) -> AsyncIterator[Streams]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        yield reader, writer
-    finally:
-        writer.transport.abort()
-
-
-async def everything(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the other side closes."""
-    received = bytearray()
-    with contextlib.suppress(ConnectionError):
-        while piece := await asyncio.wait_for(reader.read(65_536), IN_TIME):
-            received += piece
-    return bytes(received)
 
 
 async def dripped(writer: asyncio.StreamWriter, drops: Iterable[bytes], pause_seconds: float) -> None:
@@ -84,11 +38,6 @@ async def dripped(writer: asyncio.StreamWriter, drops: Iterable[bytes], pause_se
             return
         writer.write(drop)
         await asyncio.sleep(pause_seconds)
-
-
-def body_of(answer: bytes) -> dict[str, object]:
-    found: dict[str, object] = msgspec.json.decode(answer.partition(b"\r\n\r\n")[2])
-    return found
 
 
 @pytest.mark.parametrize(
@@ -232,6 +181,24 @@ async def test_a_stream_of_lines_that_stalls_ends_with_the_last_whole_line(port:
     assert answer.count(b'"version":') == 2
     assert answer.endswith(b"0\r\n\r\n")  # its end, and not a break
     assert tenants.tenants["acme"].state.version == 2
+
+
+@pytest.mark.parametrize(
+    "sent", [b"EHLO example.org\r\n", b"GET /livez HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00", GET + b"\0\0"]
+)
+async def test_what_is_no_http_is_told_so(port: int, sent: bytes) -> None:
+    async with connected(port) as (reader, writer):
+        if sent.startswith(GET):
+            writer.write(GET)
+            await one_answer(reader)
+            sent = sent.removeprefix(GET)
+        writer.write(sent)
+        answer = await everything(reader)
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"\r\ncontent-type: application/problem+json\r\n" in answer
+    assert b"\r\nconnection: close\r\n" in answer
+    assert body_of(answer)["type"] == "/problems/invalid-http"
+    assert b"\r\nx-request-id: %b\r\n" % str(body_of(answer)["request_id"]).encode() in answer
 
 
 FULL = 50_000_000  # more than the kernel holds on its way, on both sides

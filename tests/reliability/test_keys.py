@@ -12,6 +12,7 @@ from tests.reliability.deployments import Deployment, deployment, on_a_server
 from tests.services import ROOT, Service, wait_until
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.e2e]  # they take long
+PATIENT = {"wrong_keys_per_second": 0}  # a wrong key is tried again and again, until every worker refuses it
 EXAMPLE: dict[str, Any] = {"tenant": "acme", "features": {"a": 1}}
 
 
@@ -54,7 +55,7 @@ def statuses(service: Service, key: str, times: int = 8) -> set[int]:
 
 @on_a_server
 def test_a_revoked_key_is_refused_by_every_worker_of_every_service_soon(kind: str, tmp_path: Path) -> None:
-    with deployment(kind, tmp_path, number=2, workers=2) as deployed:
+    with deployment(kind, tmp_path, number=2, workers=2, **PATIENT) as deployed:
         environment = environment_of(deployed)
         key = new_key(environment, "predict")
         for service in deployed.services:
@@ -67,7 +68,7 @@ def test_a_revoked_key_is_refused_by_every_worker_of_every_service_soon(kind: st
 
 
 def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Path) -> None:
-    with deployment("embedded", tmp_path) as deployed:
+    with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         environment = environment_of(deployed)
         headers = {"X-API-Key": new_key(environment, "predict,feedback,admin", "acme")}
@@ -86,7 +87,7 @@ def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Pa
 
 @on_a_server
 def test_while_the_store_is_away_known_keys_are_good_and_others_are_not(kind: str, tmp_path: Path) -> None:
-    with deployment(kind, tmp_path) as deployed:
+    with deployment(kind, tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         key = new_key(environment_of(deployed), "predict")
         wait_for_the_door(service)
@@ -105,14 +106,14 @@ def test_where_others_can_come_it_does_not_start_without_a_key(tmp_path: Path, h
 
 
 def test_on_its_own_machine_it_says_that_it_is_open(tmp_path: Path) -> None:
-    with deployment("embedded", tmp_path) as deployed:
+    with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         assert service.post("/predict", EXAMPLE).status_code == 200
         assert service.log().count("open to this machine, because there is no key yet") == 1
 
 
 def test_commands_that_ask_a_service_bring_a_key_along(tmp_path: Path) -> None:
-    with deployment("embedded", tmp_path) as deployed:
+    with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         service.feedback("acme", features={"a": 1}, label=1).raise_for_status()
         key = new_key(environment_of(deployed), "admin,review")

@@ -178,6 +178,57 @@ def test_a_caller_who_asks_too_often_is_refused_and_served_again(tmp_path: Path)
         assert service.post("/predict", body).status_code == 200
 
 
+@pytest.mark.parametrize(("proxies", "trusted"), [(None, False), ("10.0.0.0/8", False), ("10.0.0.0/8,127.0.0.1", True)])
+def test_only_a_trusted_proxy_says_who_asks(tmp_path: Path, proxies: str | None, trusted: bool) -> None:
+    with Service(tmp_path, requests_per_second=1, trusted_proxies=proxies) as service:
+        service.start()
+        body = {"tenant": "acme", "features": {"a": 1}}
+        service.request("POST", "/predict", json=body, headers={"x-forwarded-for": "192.0.2.99"})
+        time.sleep(1.1)  # the bucket is full
+        with ThreadPoolExecutor(5) as threads:
+            asked = [threads.submit(predict_from, service, f"192.0.2.{number}") for number in range(5)]
+            answers = {each.result(IN_TIME) for each in asked}
+        assert answers == ({200} if trusted else {200, 429})
+
+
+def test_several_workers_count_the_requests_of_a_caller_together(tmp_path: Path) -> None:
+    rate = 20
+    with Service(tmp_path, workers=2, requests_per_second=rate) as service:
+        service.start()
+        assert len(service.each_worker("/livez")) == 2
+        time.sleep(1.1)  # the bucket is full
+        begin, served = time.monotonic(), 0
+        while predict_from(service, "") == 200:  # each by a connection of its own, so by either worker
+            served += 1
+        assert rate <= served <= rate * (1.0 + time.monotonic() - begin) + 1
+
+
+def predict_from(service: Service, address: str) -> int:
+    with new_client() as client:
+        body = {"tenant": "acme", "features": {"a": 1}}
+        return client.post(f"{service.url}/predict", json=body, headers={"x-forwarded-for": address}).status_code
+
+
+def test_beyond_the_limit_connections_are_refused_and_those_that_are_there_go_on(tmp_path: Path) -> None:
+    with Service(tmp_path, max_connections=20) as service, ExitStack() as open_until_the_end:
+        service.start()
+        answers_still(service)  # by the one connection that it keeps
+        service.client.get(f"{service.url}/livez")
+        held = [open_until_the_end.enter_context(connected(service)) for _ in range(19)]
+        with new_client() as client:
+            refused = client.post(f"{service.url}/predict", json={"tenant": "acme", "features": {"a": 1}})
+            assert (refused.status_code, refused.json()["type"]) == (503, "/problems/overloaded")
+            assert "SLUICE_MAX_CONNECTIONS" in refused.json()["detail"]
+            assert refused.headers["retry-after"] == "1"
+            assert refused.headers["connection"] == "close"
+            assert client.get(f"{service.url}/livez").status_code == 200
+        assert service.predict("acme", features={"a": 1}).status_code == 200
+        assert refused_for(service, "connections") == 1
+        for connection in held:
+            connection.close()
+        wait_until(lambda: predict_from(service, "192.0.2.1") == 200, "it does not recover")
+
+
 @on_a_server
 def test_beyond_the_limit_requests_are_refused_at_once_and_the_others_answered(kind: str, tmp_path: Path) -> None:
     patient = {"max_concurrent_requests": 4}
