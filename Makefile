@@ -29,7 +29,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-service lock clean
+.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-service reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -59,13 +59,14 @@ audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, wh
 test: setup ## every test that needs no system package
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e"
 
-e2e: setup ## tests that take long or need system packages, which are installed: Debian's redis-server and prometheus
+e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: Debian's redis-server and prometheus
 	@missing=; for package in redis-server prometheus; do \
 		command -v $$package >/dev/null || missing="$$missing $$package"; done; \
 	if [ -n "$$missing" ]; then echo "Installing$$missing, for the tests against it."; \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments
+	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments
 
 fuzz: setup ## every parser with random inputs, SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
@@ -83,6 +84,10 @@ bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learne
 # In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
 bench-service: setup ## the service beside a bare FastAPI route
 	$(BIN)/python -m load_tests.service
+
+# GIVEN="webspam=webspam.svm.xz rcv1=train.svm,test.svm": sets of your own in LIBSVM form, studied like the others.
+reproduce: setup $(BENCH_INSTALLED) ## the paper's experiments, on the kernels that serve (QUICK=1: a trial, in minutes)
+	.venv-bench/bin/python -m experiments $(if $(QUICK),--quick) $(addprefix --given ,$(GIVEN)) $(OPTIONS)
 
 lock: $(INSTALLED) ## write the lock files anew (LOCK_OPTIONS=--upgrade takes newer versions)
 	$(LOCK) --output-file .ci/requirements.txt

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from experiments.sets import rare as rarity
 from load_tests.quality import sampling
 from load_tests.quality.contenders.contender import Contender, Options
 from load_tests.quality.rates import curve, mean_curve
@@ -32,7 +33,7 @@ def natural(contender: Contender, stream: Stream, lengths: Mapping[str, int]) ->
 
 def rare(contender: Contender, stream: Stream, name: str, seeds: Sequence[int]) -> Row:
     """Play a sample for each seed, all with one setting."""
-    samples = [_within_limit(contender, stream.part(sampling.rare(stream.labels, seed))) for seed in seeds]
+    samples = [_within_limit(contender, stream.part(rarity.rare(stream.labels, seed))) for seed in seeds]
     settings = contender.settings(rare=True)
     if contender.tuned_on is not None and len(settings) > 1:
         some = samples[0].first(contender.tuned_on)
@@ -58,7 +59,7 @@ def windows(stream: Stream, ratio: str, sizes: Sizes) -> list[Stream]:
     length, count = POINTS[ratio][-1], sizes.starts[ratio]
     if ratio == NATURAL:
         return _windows(stream, length, count, seed=0)
-    samples = [stream.part(sampling.rare(stream.labels, seed)) for seed in sizes.seeds]
+    samples = [stream.part(rarity.rare(stream.labels, seed)) for seed in sizes.seeds]
     each = count // len(samples)
     return [window for seed, sample in enumerate(samples) for window in _windows(sample, length, each, seed)]
 

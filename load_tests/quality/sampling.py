@@ -1,18 +1,8 @@
-"""Which examples of a stream are taken: so few anomalies that they are 1 in 100, and places to start in the middle."""
+"""Where to start in the middle of a stream."""
 
 import numpy as np
 
-from kernels.arrays import Floats, Ints
-
-NEGATIVES_PER_POSITIVE = 99
-
-
-def rare(labels: Floats, seed: int) -> Ints:
-    """All normal examples and as many anomalies, at random, as make 1 in 100 of the whole; the order is kept."""
-    positives, negatives = np.flatnonzero(labels > 0.0), np.flatnonzero(labels <= 0.0)
-    count = min(round(negatives.size / NEGATIVES_PER_POSITIVE), positives.size)
-    chosen = np.random.default_rng(seed).choice(positives, count, replace=False)
-    return np.sort(np.concatenate([chosen, negatives])).astype(np.int64)
+from kernels.arrays import Ints
 
 
 def starts(examples: int, window: int, count: int, seed: int) -> Ints:

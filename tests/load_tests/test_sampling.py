@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from load_tests.quality.sampling import rare, starts
+from experiments.sets.rare import rare
+from load_tests.quality.sampling import starts
 from load_tests.quality.stream import Stream
 
 LABELS = np.where(np.random.default_rng(0).random(5000) < 0.4, 1.0, -1.0)

@@ -1,0 +1,1 @@
+"""Streams that change, and how learners that forget fare on them."""

@@ -1,0 +1,88 @@
+"""How long learners take for one pass, at several sparsities; in turns, one at a time, on an idle machine."""
+
+import gc
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from experiments.fitting import Fits, Point
+from experiments.learners import LEARNERS, PAPERS, Setting
+from experiments.playing import learn, sparsity_of
+from experiments.splits import Split
+from experiments.stored import Block
+from experiments.task import Task
+
+STUDY: Final = "timing"
+LEVELS: Final = (0.0, 0.5, 0.8, 0.9, 0.98)
+LEARNERS_TIMED: Final = (*PAPERS, "ftrl")
+
+
+class Timed(msgspec.Struct, frozen=True):
+    """A learner at a lambda: the time of one pass in each round."""
+
+    learner: str
+    strength: float
+    sparsity: float
+    losses: float  # share of the examples whose margin was below 1
+    seconds: list[float]
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """All learners on a set."""
+
+    set: str
+    examples: int
+    nonzeros: int
+    timed: list[Timed]
+
+
+def tasks(folders: Sequence[Path], fits: Mapping[str, Fits], rounds: int) -> list[Task]:
+    """A task for each set, with the settings that were chosen there."""
+    return [
+        Task(
+            study=STUDY,
+            name=folder.name,
+            seconds=60.0,
+            run=measure,
+            arguments={"folder": str(folder), "entries": _entries(folder, fits), "rounds": rounds},
+        )
+        for folder in folders
+    ]
+
+
+def measure(folder: str, entries: list[dict[str, Any]], rounds: int) -> Timing:
+    """Let all learn the same examples, in turns; the first turn only warms up, and is looked at for the rest."""
+    split = Split.open(folder)
+    train = split.learnt(0)
+    settings: list[Setting] = [{**LEARNERS[entry["learner"]].options, **entry["setting"]} for entry in entries]
+    looks = [_look(setting, train) for setting in settings]
+    seconds: list[list[float]] = [[] for _ in entries]
+    for _ in range(rounds):
+        for times, setting in zip(seconds, settings, strict=True):
+            gc.collect()
+            times.append(learn(setting, train).seconds)
+    timed = [
+        Timed(entry["learner"], float(setting["lambda"]), *look, times)
+        for entry, setting, look, times in zip(entries, settings, looks, seconds, strict=True)
+    ]
+    return Timing(split.name, split.train_rows.size, split.nonzeros, timed)
+
+
+def _look(setting: Setting, train: Iterable[Block]) -> tuple[float, float]:
+    model, _, losses = learn(setting, train)
+    return sparsity_of(model), losses
+
+
+def _entries(folder: Path, fits: Mapping[str, Fits]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for name in LEARNERS_TIMED:
+        fit = fits[f"{name} on {folder.name}"].fits[-1]
+        strengths = sorted({_closest(fit.curve, level) for level in LEVELS})
+        found += [{"learner": name, "setting": {**fit.chosen.setting, "lambda": strength}} for strength in strengths]
+    return found
+
+
+def _closest(curve: Sequence[Point], level: float) -> float:
+    return float(min(curve, key=lambda point: abs(point.runs[0].sparsity - level)).strength)

@@ -1,0 +1,110 @@
+"""A claim is judged by the numbers alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from experiments.curves import Value, at, error
+from experiments.findings import Findings
+from experiments.fitting import Fit, Fits, Point
+from experiments.grid import Chosen
+from experiments.learners import ALL, LEARNERS
+from experiments.playing import Run
+from experiments.report.claims import Claim, claims
+from experiments.sizes import QUICK
+from experiments.studies import sparsity, timing
+from experiments.studies.timing import Timed, Timing
+
+STEADY = ((0.0, 0.02), (0.5, 0.02), (0.9, 0.022), (0.98, 0.03))
+FALLING = ((0.0, 0.03), (0.5, 0.06), (0.9, 0.2), (0.98, 0.4))
+TITLES = {"made": "Made"}
+
+
+def curve(points: tuple[tuple[float, float], ...], shift: float = 0.0) -> list[Point]:
+    return [
+        Point(place, [Run(place, value + shift + by, 1.0 - value - shift - by, 10, 0.1) for by in (-0.001, 0.001)])
+        for place, value in points
+    ]
+
+
+def fits(learner: str, points: list[Point]) -> Fits:
+    return Fits("made", learner, 80, 20, 80, [Fit("paper", Chosen({"eta": 1.0}, 0.1, [], []), points)])
+
+
+def found(shifts: Mapping[str, float]) -> Findings:
+    """Dual averaging is steady, truncated gradient falls; and each is shifted as given."""
+    curves = {
+        name: curve(STEADY if LEARNERS[name].averages else FALLING, shifts.get(name, 0.0))[
+            : 4 if LEARNERS[name].is_sparse else 1
+        ]
+        for name in ALL
+    }
+    named = {f"{name} on made": fits(name, points) for name, points in curves.items()}
+    costs = {"fsol": 1.0, "ssol": 2.0}
+    timed = Timing(
+        "made", 80, 1_000, [Timed(name, 0.0, 0.0, 0.5, [costs.get(name, 3.0)]) for name in timing.LEARNERS_TIMED]
+    )
+    by_study: dict[str, dict[str, Any]] = {sparsity.EVEN: named, sparsity.RARE: named, timing.STUDY: {"made": timed}}
+    return Findings({}, by_study, QUICK, 1.0)
+
+
+def judged(shifts: Mapping[str, float]) -> dict[str, Claim]:
+    return {claim.name.split()[0]: claim for claim in claims(found(shifts), TITLES, "wider")}
+
+
+GOOD = {
+    "ssol": -0.005,
+    "ada-rda": -0.002,
+    "ada-fobos": -0.001,
+    "cs-ssol": -0.01,
+    "cs-fsol": -0.006,
+    "cs-ftrl": -0.003,
+    "cs-ogd": -0.02,
+}
+
+
+def test_all_hold_where_the_numbers_say_so() -> None:
+    assert {name: claim.summary for name, claim in judged(GOOD | {"cs-ogd": -0.017}).items()} == dict.fromkeys(
+        ("Dual", "SSOL", "Second", "Costs", "CS-SSOL", "FSOL"), "**holds** (1 of 1)"
+    )
+
+
+def test_a_dual_averaging_that_loses_more_than_a_point_is_not_stable() -> None:
+    unsteady = found(GOOD)
+    unsteady.found[sparsity.EVEN]["fsol on made"] = fits("fsol", curve(FALLING))  # type: ignore[index]
+    claim = claims(unsteady, TITLES, "paper")[0]
+    assert claim.summary == "**does not hold** (0 of 1)"
+    assert "fsol +17.00" in claim.verdicts[0].measured
+
+
+def test_a_tie_within_a_standard_deviation_counts_for_ssol_and_more_does_not() -> None:
+    assert judged({**GOOD, "fsol": -0.006})["SSOL"].verdicts[0].holds
+    assert not judged({**GOOD, "fsol": -0.008})["SSOL"].verdicts[0].holds
+
+
+def test_one_pair_in_the_wrong_order_is_enough_to_fail() -> None:
+    assert not judged({**GOOD, "fsol": -0.0021})["Second"].verdicts[0].holds
+    assert not judged({**GOOD, "cs-fsol": 0.01})["Costs"].verdicts[0].holds
+
+
+def test_a_value_between_two_points_is_taken_from_both() -> None:
+    points = curve(((0.0, 0.1), (1.0, 0.3)))
+    between = at(points, 0.5, error)
+    assert between is not None
+    assert between.mean == pytest.approx(0.2)
+    assert at(points, None, error) == at(points, 0.0, error)
+
+
+def test_a_sparsity_that_was_not_reached_has_no_value() -> None:
+    assert at(curve(((0.0, 0.1), (0.5, 0.3))), 0.9, error) is None
+
+
+def test_a_learner_without_lambda_is_as_it_is() -> None:
+    value = at(curve(((0.0, 0.1),)), 0.9, error)
+    assert value is not None
+    assert value.mean == pytest.approx(0.1)
+
+
+def test_values_are_told_in_percent() -> None:
+    assert str(Value(0.01234, 0.0005)) == "1.23 ± 0.05"
