@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.fitting import Fit, Fits, Point
 from experiments.playing import Run
+from experiments.tracing import tolerance
 
 Figure = Callable[[Run], float]  # which figure of a run is looked at
 
@@ -47,7 +48,9 @@ def sparsity_of(point: Point) -> float:
 
 
 def at(curve: Sequence[Point], level: float | None, figure: Figure) -> Value | None:
-    """At a sparsity, between the two points around it; None: at lambda 0. None if it was not reached.
+    """At a sparsity: at the point that was meant for it, else between the two around it; None: at lambda 0.
+
+    The result is None if it was not reached. Near a cliff a line between two points would tell of neither.
 
     A learner that is sparser than that by itself is taken as it is; so is one that knows no lambda.
     """
@@ -55,7 +58,10 @@ def at(curve: Sequence[Point], level: float | None, figure: Figure) -> Value | N
     if level is None or len(points) == 1:
         return value_of(min(curve, key=lambda point: point.strength), figure)
     places = [sparsity_of(point) for point in points]
-    if level > places[-1] + 0.25 * (1.0 - level):
+    closest = min(points, key=lambda point: abs(sparsity_of(point) - level))
+    if abs(sparsity_of(closest) - level) <= tolerance(level):
+        return value_of(closest, figure)
+    if level > places[-1]:
         return None
     values = [value_of(point, figure) for point in points]
     means, deviations = [value.mean for value in values], [value.deviation for value in values]

@@ -7,9 +7,10 @@ from typing import Any
 from experiments.fitting import Fits
 from experiments.preparing import Facts
 from experiments.sizes import Sizes
-from experiments.studies import drift, regret, sparsity, timing
+from experiments.studies import drift, regret, selection, sparsity, timing
 from experiments.studies.drift import Drifting
 from experiments.studies.regret import Regret
+from experiments.studies.selection import Kept
 from experiments.studies.timing import Timing
 
 
@@ -37,6 +38,11 @@ class Findings:
     def options(self) -> Mapping[str, Fits]:
         """Options of SSOL and CS-SSOL."""
         return self.found.get(sparsity.OPTIONS, {})
+
+    @property
+    def selection(self) -> list[Kept]:
+        """Which features were kept on the synthetic set."""
+        return [kept for each in self.found.get(selection.STUDY, {}).values() for kept in each.kept]
 
     @property
     def regret(self) -> list[Regret]:

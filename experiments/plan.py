@@ -12,13 +12,13 @@ from experiments.findings import Findings
 from experiments.report.page import write
 from experiments.sets.registry import SOURCES
 from experiments.sizes import Sizes
-from experiments.studies import drift, regret, sparsity, timing
+from experiments.studies import drift, regret, selection, sparsity, timing
 from experiments.task import Task
 
 EVEN: Final = ("synthetic", "pcmac", "news", "a9a", "w8a", "phishstorm", "pdd", "trec07p")
 RARE: Final = ("phishstorm", "mails")
 TIMED: Final = ("synthetic", "news", "phishstorm", "trec07p")
-OPTIONS_EVEN: Final = ("synthetic", "phishstorm")
+OPTIONS_EVEN: Final = ("synthetic", "pcmac", "a9a", "w8a", "phishstorm", "pdd")
 OPTIONS_RARE: Final = ("phishstorm", "mails")
 
 
@@ -60,6 +60,9 @@ def run(plan: Plan) -> None:
         tasks += regret.tasks(quick=sizes.is_quick) + _drift_tasks(sizes)
     resumed = len(tasks) - len(running.missing_of(tasks, results))
     found = running.do(tasks, results, plan.processes)
+    for folder in plan.folders(["synthetic"]):
+        chosen = selection.tasks(folder, found[sparsity.EVEN], found[sparsity.OPTIONS])
+        found |= running.do(chosen, results, plan.processes)
     alone = timing.tasks(plan.folders(TIMED, with_given=True), found[sparsity.EVEN], sizes.timings)
     found |= running.do(alone, results, processes=1)
     write(Findings(facts[preparing.STUDY], found, sizes, time.monotonic() - start, resumed), plan.page)

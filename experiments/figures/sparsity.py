@@ -13,7 +13,7 @@ from experiments.fitting import Fit
 
 PANEL: Final = (5.4, 4.0)
 RANGES: Final = ((0.0, 1.0), (0.8, 1.0))
-TICKS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+TICKS: Final = tuple(step * 10.0**-power for power in (4, 3, 2, 1) for step in (1.0, 2.0, 3.0, 5.0, 7.0))
 PER_ROW: Final = 5
 
 
@@ -26,7 +26,7 @@ def draw_errors(title: str, fits: Mapping[str, Fit], figure: Figure, path: Path)
             axes.yaxis.set_major_locator(FixedLocator(TICKS))
             axes.yaxis.set_minor_locator(NullLocator())
             axes.yaxis.set_minor_formatter(NullFormatter())
-            _label(axes, title, "test error (%)")
+            _label(axes, span, title, "test error (%)")
         legend_below(drawn, panels[:1], PER_ROW)
 
 
@@ -35,7 +35,7 @@ def draw_balance(title: str, fits: Mapping[str, Fit], figure: Figure, path: Path
     with page(path, columns=2, panel=(PANEL[0], 5.0), legend_rows=3) as (drawn, panels):
         for axes, span in zip(panels, RANGES, strict=True):
             _curves(axes, fits, figure, span)
-            _label(axes, title, "balanced accuracy (%)")
+            _label(axes, span, title, "balanced accuracy (%)")
         legend_below(drawn, panels[:1], PER_ROW)
 
 
@@ -64,9 +64,9 @@ def _curves(axes: Axes, fits: Mapping[str, Fit], figure: Figure, span: tuple[flo
 
 def _level(axes: Axes, name: str, value: Value, span: tuple[float, float]) -> None:
     """A learner without lambda: it is as it is at any sparsity."""
-    look = LOOKS[name]
-    axes.plot(span, [value.mean] * 2, linestyle=":", **look.line)
-    axes.fill_between(span, value.mean - value.deviation, value.mean + value.deviation, **look.band)
+    axes.errorbar(
+        span, [value.mean] * 2, [value.deviation] * 2, capsize=2, elinewidth=0.8, linestyle=":", **LOOKS[name].line
+    )
 
 
 def _fit_height(axes: Axes, fits: Mapping[str, Fit], figure: Figure, span: tuple[float, float]) -> None:
@@ -83,8 +83,8 @@ def _fit_height(axes: Axes, fits: Mapping[str, Fit], figure: Figure, span: tuple
         axes.set_ylim(max(low * 0.9, 1e-4) if axes.get_yscale() == "log" else low - room, high + room)
 
 
-def _label(axes: Axes, title: str, text: str) -> None:
-    axes.set_title(title)
+def _label(axes: Axes, span: tuple[float, float], title: str, text: str) -> None:
+    axes.set_title(title if span == RANGES[0] else f"the same, {100 * span[0]:g} to {100 * span[1]:g}%")
     axes.set_xlabel("sparsity: weights that are 0, of the features met (%)")
     axes.set_ylabel(text)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))

@@ -18,7 +18,7 @@ def draw(timings: Mapping[str, Timing], titles: Mapping[str, str], path: Path) -
     with page(path, rows=rows, columns=COLUMNS, panel=PANEL, legend_rows=2) as (drawn, panels):
         for axes, timing in zip(panels, timings.values(), strict=False):
             for name in dict.fromkeys(timed.learner for timed in timing.timed):
-                own = sorted((t for t in timing.timed if t.learner == name), key=lambda t: t.sparsity)
+                own = timing.of(name)
                 cost = [[1e9 * s / timing.nonzeros for s in timed.seconds] for timed in own]
                 middles = [median(c) for c in cost]
                 spread = [[m - min(c) for m, c in zip(middles, cost, strict=True)]]

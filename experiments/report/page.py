@@ -10,7 +10,7 @@ from experiments.curves import balanced, by_learner, error, fit_on, sets_in
 from experiments.figures import timing as timing_figure
 from experiments.figures.sparsity import draw_balance, draw_errors
 from experiments.findings import Findings
-from experiments.report import drift, regret, tables, texts
+from experiments.report import drift, regret, tables, texts, why
 from experiments.report.claims import claims
 from experiments.sets.registry import SOURCES
 from experiments.splits import SPLIT_SEED
@@ -50,6 +50,7 @@ def write(findings: Findings, path: Path) -> None:
         _balance(page),
         _times(page),
         _options(page),
+        why.section(page.findings, page.titles),
         _regret(page),
         _drift(page),
         _sets(page),

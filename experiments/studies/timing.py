@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,8 @@ from experiments.task import Task
 STUDY: Final = "timing"
 LEVELS: Final = (0.0, 0.5, 0.8, 0.9, 0.98)
 LEARNERS_TIMED: Final = (*PAPERS, "ftrl")
+FORCED: Final = ("fsol", "ada-fobos", "ada-rda", "ssol")
+TINY: Final = 1e-9
 
 
 class Timed(msgspec.Struct, frozen=True):
@@ -26,6 +29,7 @@ class Timed(msgspec.Struct, frozen=True):
     strength: float
     sparsity: float
     losses: float  # share of the examples whose margin was below 1
+    forced: bool  # with a rate so small that every example has a loss
     seconds: list[float]
 
 
@@ -36,6 +40,15 @@ class Timing(msgspec.Struct, frozen=True):
     examples: int
     nonzeros: int
     timed: list[Timed]
+
+    def of(self, learner: str, *, forced: bool = False) -> list[Timed]:
+        """A learner at several sparsities, ascending."""
+        own = [timed for timed in self.timed if (timed.learner, timed.forced) == (learner, forced)]
+        return sorted(own, key=lambda timed: timed.sparsity)
+
+    def cost(self, learner: str, *, forced: bool = False) -> float:
+        """Nanoseconds per non-zero: the median over sparsities of the median over rounds."""
+        return 1e9 * median(median(timed.seconds) for timed in self.of(learner, forced=forced)) / self.nonzeros
 
 
 def tasks(folders: Sequence[Path], fits: Mapping[str, Fits], rounds: int) -> list[Task]:
@@ -64,7 +77,7 @@ def measure(folder: str, entries: list[dict[str, Any]], rounds: int) -> Timing:
             gc.collect()
             times.append(learn(setting, train).seconds)
     timed = [
-        Timed(entry["learner"], float(setting["lambda"]), *look, times)
+        Timed(entry["learner"], float(setting["lambda"]), *look, forced=setting.get("eta") == TINY, seconds=times)
         for entry, setting, look, times in zip(entries, settings, looks, seconds, strict=True)
     ]
     return Timing(split.name, split.train_rows.size, split.nonzeros, timed)
@@ -81,6 +94,8 @@ def _entries(folder: Path, fits: Mapping[str, Fits]) -> list[dict[str, Any]]:
         fit = fits[f"{name} on {folder.name}"].fits[-1]
         strengths = sorted({_closest(fit.curve, level) for level in LEVELS})
         found += [{"learner": name, "setting": {**fit.chosen.setting, "lambda": strength}} for strength in strengths]
+        if name in FORCED:
+            found.append({"learner": name, "setting": {**fit.chosen.setting, "lambda": 0.0, "eta": TINY}})
     return found
 
 
