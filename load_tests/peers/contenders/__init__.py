@@ -1,0 +1,1 @@
+"""Who takes part: how each is started, and how it is asked."""
