@@ -29,7 +29,7 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-service reproduce lock clean
+.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service load reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -65,8 +65,9 @@ e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, w
 	if [ -n "$$missing" ]; then echo "Installing$$missing, for the tests against it."; \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments
-	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
+		--ignore tests/load_tests/test_peers_contenders.py
+	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
 
 fuzz: setup ## every parser with random inputs, SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
@@ -81,9 +82,23 @@ bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learne
 		apt-get update -qq && apt-get install -y -qq bogofilter >/dev/null || echo "It cannot be had: its rows will be missing."; }
 	.venv-bench/bin/python -m load_tests.quality $(if $(QUICK),--quick)
 
+# No service of Debian's may be started by its package: the benchmark starts its own.
+bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
+	@missing=; for package in rspamd bogofilter; do command -v $$package >/dev/null || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then echo "Installing$$missing, to compare with."; \
+		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+		echo "They cannot be had: their rows will say so."; fi
+	.venv-bench/bin/sluice warm
+	.venv-bench/bin/python -m load_tests.peers $(if $(QUICK),--quick)
+
 # In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
 bench-service: setup ## the service beside a bare FastAPI route
 	$(BIN)/python -m load_tests.service
+
+# Locust has an environment of its own; the services run in theirs. SCENARIOS=mixed,hot plays only these.
+load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SECONDS=20 each; thresholds decide the exit code
+	@$(BIN)/python -m load_tests.scenarios --locust-python .venv-bench/bin/python \
+		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 
 # GIVEN="webspam=webspam.svm.xz rcv1=train.svm,test.svm": sets of your own in LIBSVM form, studied like the others.
 reproduce: setup $(BENCH_INSTALLED) ## the paper's experiments, on the kernels that serve (QUICK=1: a trial, in minutes)

@@ -1,0 +1,108 @@
+"""Play scenarios of traffic with Locust against services of their own; print a table, judge the thresholds."""
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from load_tests import machine
+from load_tests.markdown import targets_table
+from load_tests.scenarios import thresholds
+from load_tests.scenarios.catalogue import BY_DEFAULT, SCENARIOS
+from load_tests.scenarios.outcomes import Outcome, figures, outcomes_table
+from load_tests.scenarios.playing import Stage
+
+ROOT = Path(__file__).parents[2]
+THRESHOLDS = Path(__file__).with_name("thresholds.toml")
+SECONDS = 20.0
+INTERRUPTED = 130  # what a shell makes of Ctrl-C
+STARTED = time.monotonic()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
+    options.reports.mkdir(parents=True, exist_ok=True)
+    promised = thresholds.read(options.thresholds)
+    try:
+        with tempfile.TemporaryDirectory(prefix="sluice-load-") as folder:
+            stage = Stage(Path(folder), options.reports, options.locust_python, options.seconds, say)
+            outcomes = _play(stage, options.scenarios)
+    except KeyboardInterrupt:
+        print("\nInterrupted. Everything that was started has ended.")
+        return INTERRUPTED
+    say(f"Locust's reports are in {options.reports}")
+    return _judge(outcomes, promised)
+
+
+def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
+    say(f"{', '.join(names)}: each for {stage.seconds:g} s. Load average before: {machine.load_average():.1f}")
+    outcomes = {}
+    for name in names:
+        say(f"{name}: {SCENARIOS[name].text}")
+        outcomes[name] = stage.play(name, SCENARIOS[name])
+        _tell(outcomes[name])
+    return outcomes
+
+
+def _tell(outcome: Outcome) -> None:
+    found = outcome.found
+    for name, counted in found.names.items():
+        say(f"  {name}: {counted.requests:,} requests, p50 {counted.p50} ms, p99 {counted.p99} ms")
+    if found.waiting:
+        say(f"  {found.waiting:,} more labels were not yet due at the end")
+    if outcome.counted.loads:
+        say(f"  {outcome.counted.loads:,} times a tenant was loaded from the store")
+    for error in found.errors:
+        say(f"  failed: {error}")
+    if outcome.peak and outcome.share_of_peak:
+        lost = max(1.0 - outcome.share_of_peak, 0.0)
+        say(f"  Locust: {found.total.rate:,.0f} per second; the client of low overhead: {outcome.peak:,.0f} per second")
+        say(f"  so {lost:.0%} of what the service can serve is lost in Locust's own slowness")
+
+
+def _judge(outcomes: dict[str, Outcome], promised: list[thresholds.Threshold]) -> int:
+    judged = thresholds.Judge(figures(outcomes), list(outcomes)).targets(promised)
+    print(f"\n{outcomes_table(outcomes)}\n\n{targets_table(judged)}\n")
+    missed = [target for target in judged if not target.met]
+    for target in missed:
+        print(f"Missed: {target.text}: wanted {target.wanted}, measured {target.measured}.")
+    return 1 if missed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="load_tests.scenarios", description=__doc__)
+    parser.add_argument("--seconds", type=_seconds, default=SECONDS, help=f"of each scenario ({SECONDS:g})")
+    parser.add_argument(
+        "--scenarios", type=_scenarios, default=BY_DEFAULT, help=f"some of {','.join(SCENARIOS)} (all but mixed2)"
+    )
+    parser.add_argument("--thresholds", type=Path, default=THRESHOLDS, help="a file of ratios")
+    parser.add_argument("--reports", type=Path, default=ROOT / "build" / "load", help="a folder for Locust's pages")
+    parser.add_argument("--locust-python", default=sys.executable, help="the Python that has Locust (this one)")
+    return parser.parse_args(arguments)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 1.0 <= seconds <= 3600.0:
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to 3600")
+    return seconds
+
+
+def _scenarios(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in SCENARIOS:
+            raise argparse.ArgumentTypeError(f"there is no scenario {name!r}, only {', '.join(SCENARIOS)}")
+    return names
+
+
+def say(text: str) -> None:
+    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

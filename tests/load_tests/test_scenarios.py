@@ -1,0 +1,192 @@
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from load_tests.scenarios import traffic
+from load_tests.scenarios.__main__ import THRESHOLDS, main
+from load_tests.scenarios.catalogue import BY_DEFAULT, SCENARIOS
+from load_tests.scenarios.counting import counts_in, miscounted, routes_of
+from load_tests.scenarios.desk import Desk
+from load_tests.scenarios.moderators import delays
+from load_tests.scenarios.outcomes import OF_A_NAME, OF_A_SCENARIO
+from load_tests.scenarios.plans import FEEDBACK, Ask, Counted, Found
+from load_tests.scenarios.thresholds import EACH, Judge, Threshold, read
+
+RUN_SECONDS = 20.0
+SHIPPED = read(THRESHOLDS)
+FIGURES = {"a.rate": 3.0, "b.rate": 2.0, "a.failures": 0.0, "b.failures": 1.0, "b.p50": None}
+
+METRICS = """
+# TYPE sluice_http_requests_total counter
+sluice_http_requests_total{method="POST",route="/predict",status="200",worker="0"} 5.0
+sluice_http_requests_total{method="POST",route="/predict",status="503",worker="1"} 2.0
+sluice_http_requests_total{method="GET",route="/metrics",status="200",worker="1"} 9.0
+# TYPE sluice_predictions_total counter
+sluice_predictions_total{tenant="a",predicted="normal",worker="0"} 4.0
+sluice_predictions_total{tenant="_other",predicted="anomaly",worker="1"} 1.0
+# TYPE sluice_labels_total counter
+sluice_labels_total{tenant="a",label="normal",predicted="normal",worker="0"} 3.0
+"""
+
+
+def figures_of(scenario: str) -> set[str]:
+    names = {FEEDBACK, *(ask.name for ask in SCENARIOS[scenario].asks(RUN_SECONDS))}
+    own = {f"{scenario}.{measure}" for measure in OF_A_SCENARIO}
+    return own | {f"{scenario}.{name}.{measure}" for name in names for measure in OF_A_NAME}
+
+
+@pytest.mark.parametrize("threshold", SHIPPED, ids=lambda threshold: threshold.text)
+def test_a_threshold_names_figures_that_exist(threshold: Threshold) -> None:
+    if EACH in threshold.scenarios:
+        threshold = threshold.of("scoring")
+    known = {figure for scenario in threshold.scenarios for figure in figures_of(scenario)}
+    assert {threshold.figure, threshold.beside} <= known
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_has_a_threshold_of_its_own(scenario: str) -> None:
+    assert any(scenario in threshold.scenarios for threshold in SHIPPED)
+
+
+@pytest.mark.parametrize("limits", ["", "at_most = 1\nat_least = 1", "at_mots = 1"])
+def test_a_threshold_promises_one_thing(tmp_path: Path, limits: str) -> None:
+    file = tmp_path / "thresholds.toml"
+    file.write_text(f'[[threshold]]\ntext = "x"\nfigure = "a.rate"\nbeside = "b.rate"\n{limits}\n')
+    with pytest.raises(ValueError, match=r"at_most or at_least|at_mots"):
+        read(file)
+
+
+@pytest.mark.parametrize(
+    ("at_most", "at_least", "met"),
+    [(1.5, None, True), (1.4, None, False), (None, 1.5, True), (None, 1.6, False)],
+)
+def test_a_ratio_is_judged(at_most: float | None, at_least: float | None, met: bool) -> None:
+    (target,) = Judge(FIGURES, ["a", "b"]).targets([Threshold("x", "a.rate", "b.rate", at_most, at_least)])
+    assert (target.met, target.measured) == (met, "1.5 x")
+
+
+def test_a_star_is_each_scenario_that_was_played() -> None:
+    targets = Judge(FIGURES, ["a", "b"]).targets([Threshold("failures", "*.failures", "*.rate", at_most=0)])
+    assert [(target.text, target.met) for target in targets] == [("a: failures", True), ("b: failures", False)]
+
+
+def test_what_was_not_played_is_not_judged() -> None:
+    assert Judge(FIGURES, ["a"]).targets([Threshold("x", "a.rate", "b.rate", at_most=1)]) == []
+
+
+def test_what_was_not_measured_is_not_met() -> None:
+    (target,) = Judge(FIGURES, ["a", "b"]).targets([Threshold("x", "a.rate", "b.p50", at_most=9)])
+    assert target.met is None
+
+
+def test_of_a_mixed_day_one_request_in_100_is_feedback() -> None:
+    names = Counter(ask.name for ask in traffic.mixed(RUN_SECONDS))
+    assert names[FEEDBACK] * 99 == names["predict"]
+    labels = {ask.body.partition(b'"label":')[2][:2] for ask in traffic.mixed(RUN_SECONDS) if ask.name == FEEDBACK}
+    assert labels == {b"1,", b"-1"}
+
+
+def test_the_tenants_of_a_mixed_day_are_as_popular_as_zipf_says() -> None:
+    asked = Counter(ask.tenant for ask in traffic.mixed(RUN_SECONDS))
+    assert len(asked) == 200
+    requests = np.array([asked[f"zipf-{number:03d}"] for number in range(200)])
+    expected = requests.sum() * traffic.zipf(200)
+    assert traffic.zipf(200)[0] / traffic.zipf(200)[49] == pytest.approx(50)
+    deviations = (requests - expected) / np.sqrt(expected)
+    assert np.abs(deviations).max() < 4.5
+    assert np.square(deviations).mean() == pytest.approx(1, abs=0.5)  # chi-square, by its degrees of freedom
+
+
+def test_a_hot_tenant_has_nine_requests_in_ten_and_its_neighbours_a_name() -> None:
+    asks = traffic.hot(RUN_SECONDS)
+    assert sum(ask.tenant == "hot" for ask in asks) / len(asks) == pytest.approx(0.9, abs=0.01)
+    assert {ask.name for ask in asks if ask.tenant != "hot"} == {"neighbours", FEEDBACK}
+    assert sum(ask.name == FEEDBACK for ask in asks) * 100 == len(asks)
+
+
+def test_a_cold_tenant_comes_again_only_after_all_others() -> None:
+    tenants = [ask.tenant for ask in traffic.cold(RUN_SECONDS)]
+    assert len(tenants) % traffic.COLD_TENANTS == 0  # so that it also holds where they begin again
+    assert len(set(tenants[: traffic.COLD_TENANTS])) == traffic.COLD_TENANTS
+    assert tenants == tenants[: traffic.COLD_TENANTS] * (len(tenants) // traffic.COLD_TENANTS)
+
+
+@pytest.mark.parametrize("scenario", ["batch", "ndjson"])
+def test_a_batch_has_as_many_items_as_it_says(scenario: str) -> None:
+    assert {ask.body.count(b'"features":') for ask in SCENARIOS[scenario].asks(RUN_SECONDS)} == {100}
+
+
+def test_a_quarter_is_labelled_and_most_of_it_within_the_run() -> None:
+    asks = traffic.feedback(RUN_SECONDS)
+    labelled = [ask for ask in asks if ask.label]
+    assert len(labelled) / len(asks) == pytest.approx(0.25, abs=0.02)
+    assert np.mean([ask.delay_seconds < RUN_SECONDS / 4 for ask in labelled]) > 0.8
+
+
+def test_delays_have_a_long_tail_and_grow_with_the_run() -> None:
+    short, long = (np.array(delays(np.random.default_rng(1), 10_000, seconds)) for seconds in (1.0, 10.0))
+    assert long == pytest.approx(10 * short)
+    assert np.median(short) == pytest.approx(10 / 480, rel=0.1)
+    assert np.percentile(short, 99) > 20 * np.median(short)
+
+
+def test_every_tenant_is_taught_before_it_is_asked() -> None:
+    asks = traffic.mixed(RUN_SECONDS)
+    taught = Counter(ask.tenant for ask in traffic.teaching(asks, 1000))
+    assert taught == dict.fromkeys({ask.tenant for ask in asks}, 5)
+    assert set(Counter(ask.tenant for ask in traffic.teaching(asks, 1)).values()) == {1}
+
+
+def test_a_request_as_bytes_tells_its_length() -> None:
+    head, _, body = Ask("predict", "/predict", "a", b'{"x":1}').http.partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /predict HTTP/1.1\r\n")
+    assert b"content-length: %d" % len(body) in head
+
+
+def test_labels_leave_the_desk_when_they_are_due() -> None:
+    desk = Desk()
+    for name, delay in (("late", 9.0), ("soon", 1.0)):
+        desk.put(Ask("predict", "/predict", name, b"", label=-1, delay_seconds=delay), f"id-{name}", now=100.0)
+    assert desk.due(100.5) is None
+    due = desk.due(109.0)
+    assert due is not None
+    assert due.is_label
+    assert due.body == b'{"tenant":"soon","prediction_id":"id-soon","label":-1}'
+    assert len(desk) == 1
+
+
+def test_counts_are_summed_over_workers_and_statuses() -> None:
+    counted = counts_in(METRICS)
+    assert counted.requests["/predict"] == 7
+    assert (counted.verdicts, counted.labels, counted.loads) == (5, 3, 0)
+
+
+@pytest.mark.parametrize(("requests", "verdicts", "expected"), [(7, 5, 0), (6, 5, 1), (9, 3, 4)])
+def test_every_difference_of_the_counts_is_found(requests: int, verdicts: int, expected: int) -> None:
+    found = found_of(Counted(requests, 0, 1.0, 1.0, 1.0), verdicts=verdicts, labels=3)
+    routes = routes_of([Ask("predict", "/predict", "a", b"")])
+    assert miscounted(counts_in(METRICS), routes, found) == expected
+
+
+def test_an_unknown_scenario_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--scenarios", "mixed,lukewarm"])
+    assert "there is no scenario 'lukewarm'" in capsys.readouterr().err
+
+
+def test_locust_stays_in_its_own_process() -> None:
+    """It patches the sockets and threads of whoever imports it."""
+    modules = {path.stem: path.read_text() for path in THRESHOLDS.parent.glob("*.py")}
+    patched = re.compile(r"^(?:from|import) (?:locust|gevent|load_tests\.scenarios\.(?:swarm|users))", re.MULTILINE)
+    assert {name for name, text in modules.items() if patched.search(text)} == {"swarm", "users"}
+
+
+def test_two_workers_are_only_played_when_asked_for() -> None:
+    assert set(SCENARIOS) - set(BY_DEFAULT) == {"mixed2"}
+
+
+def found_of(counted: Counted, verdicts: int, labels: int) -> Found:
+    return Found(counted, {"predict": counted}, verdicts, labels, waiting=0, errors=[], cores=1.0)
