@@ -1,6 +1,7 @@
 """Real Redis and Valkey servers for tests: processes of our own that end with the test, whatever happens in it."""
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -251,16 +252,23 @@ def free_port() -> int:
 
 
 def free_cluster_port() -> int:
-    """A free port whose neighbour for the cluster's own traffic, 10,000 above, is free too."""
+    """A free port whose neighbour for the cluster's own traffic, 10,000 above, is free too.
+
+    Both lie below the ports that the system gives to whoever asks for any: nobody takes them before the server does.
+    """
     while True:
-        port = free_port()
-        if port + 10_000 <= 65_535 and _is_free(port + 10_000):
+        port = secrets.choice(range(11_000, 22_000))
+        if _is_free(port) and _is_free(port + 10_000):
             return port
 
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def wait_until(holds: Callable[[], bool], otherwise: str) -> None:

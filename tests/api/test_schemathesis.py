@@ -42,6 +42,7 @@ def asked(
     )  # fmt: skip
 
 
+@pytest.mark.e2e
 @pytest.mark.timeout(180)
 def test_no_question_has_a_5xx_or_an_undocumented_answer(tmp_path: Path) -> None:
     with Service(tmp_path / "service", auth="open").start() as service:

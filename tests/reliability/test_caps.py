@@ -8,7 +8,7 @@ from tests.security.forging import overwhelmed
 from tests.services import Service
 from tests.tenants.test_overflow import sound
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # they take long
 FILE = {"content-type": "application/octet-stream"}
 LONG = "a" * 100
 

@@ -12,7 +12,7 @@ from tests.reliability.sockets import IN_TIME
 from tests.reliability.test_metrics import samples
 from tests.services import Service, wait_until
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # they take long
 EXPORT = b"GET /tenants/large/export HTTP/1.1\r\nhost: x\r\n\r\n"
 EXAMPLES, ACTIVE = 60, 20_000
 LITTLE = 4096  # bytes that the client's side takes before it is read
