@@ -1,3 +1,4 @@
+import signal
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -9,6 +10,14 @@ from tests.servers import Server, redis_binary, redis_server, valkey_server
 # The same examples on every run; compiling on first use makes deadlines meaningless.
 settings.register_profile("sluice", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sluice")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_are_heard() -> None:
+    """What a shell starts in the background, or for ever, ignores some of them, and so would all that it starts."""
+    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, heard)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"header": []}]
 HEALTH = "health"  # the tag of routes that are never refused for what others do
 ALWAYS = (problems.HEAD_TOO_LARGE, problems.INTERNAL_ERROR)
 LIMITED = (problems.TOO_MANY_REQUESTS, problems.OVERLOADED)
-WITH_ROLE = (problems.UNAUTHENTICATED, problems.FORBIDDEN, problems.KEYS_UNREAD)
+WITH_ROLE = (problems.UNAUTHENTICATED, problems.FORBIDDEN, problems.TOO_MANY_REQUESTS, problems.KEYS_UNREAD)
 WITH_BODY = (
     problems.TOO_SLOW,
     problems.TOO_LARGE,

@@ -23,16 +23,6 @@ SHORT = ("--examples", "120", "--rate", "400")
 pytestmark = pytest.mark.timeout(120)
 
 
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """What a shell starts in the background ignores Ctrl-C, and so would all that it starts."""
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 class Demo:
     """`sluice demo` in a process of its own, with a folder of its own for what is temporary."""
 
