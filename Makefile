@@ -67,7 +67,7 @@ e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, w
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
 		--ignore tests/load_tests/test_peers_contenders.py
-	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
+	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments
 
 fuzz: setup ## every parser with random inputs, SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz

@@ -55,7 +55,8 @@ def run(plan: Plan) -> None:
 
     tasks = sparsity.even_tasks(plan.folders(EVEN, with_given=True), sizes)
     tasks += sparsity.rare_tasks(plan.folders(RARE), sizes)
-    tasks += sparsity.option_tasks(plan.folders(OPTIONS_EVEN), plan.folders(OPTIONS_RARE), sizes)
+    some = slice(1) if sizes.is_quick else slice(None)
+    tasks += sparsity.option_tasks(plan.folders(OPTIONS_EVEN[some]), plan.folders(OPTIONS_RARE[some]), sizes)
     if not plan.only:
         tasks += regret.tasks(quick=sizes.is_quick) + _drift_tasks(sizes)
     resumed = len(tasks) - len(running.missing_of(tasks, results))
