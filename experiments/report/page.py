@@ -2,14 +2,16 @@
 
 import os
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.curves import balanced, by_learner, error, fit_on, sets_in
+from experiments.curves import Figure, balanced, by_learner, error, fit_on, sets_in
 from experiments.figures import timing as timing_figure
 from experiments.figures.sparsity import draw_balance, draw_errors
 from experiments.findings import Findings
+from experiments.fitting import Fit, Fits
 from experiments.report import drift, regret, tables, texts, why
 from experiments.report.claims import claims
 from experiments.sets.registry import SOURCES
@@ -18,6 +20,19 @@ from load_tests.machine import description
 
 GRIDS: Final = ("paper", "wider")
 GRID_TITLES: Final = {"paper": "paper's grid", "wider": "wider grid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is drawn against sparsity."""
+
+    text: str
+    figure: Figure
+    draw: Callable[[str, Mapping[str, Fit], Figure, Path], None]
+
+
+ERRORS: Final = Kind("Test error", error, draw_errors)
+BALANCE: Final = Kind("Balanced accuracy", balanced, draw_balance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +87,30 @@ def _claims(page: Page) -> str:
 def _errors(page: Page) -> str:
     parts = []
     for name in sets_in(page.findings.even):
-        fits = by_learner(page.findings.even, name)
         parts += [texts.SYNTHETIC if name == "synthetic" else f"### {page.titles[name]}"]
         parts += [texts.REAL] if name != "synthetic" and texts.REAL not in parts else []
-        for grid in GRIDS:
-            file = f"sparsity-{name}-{grid}.svg"
-            title = f"{page.titles[name]}, settings of the {GRID_TITLES[grid]}"
-            draw_errors(title, {who: fit_on(each, grid) for who, each in fits.items()}, error, page.figures / file)
-            parts.append(page.picture(file, f"Test error against sparsity: {title}"))
-        parts.append("Test error in %, wider grid:\n\n" + tables.values(fits, "wider", error))
+        fits = by_learner(page.findings.even, name)
+        parts += _curves(page, f"sparsity-{name}", page.titles[name], fits, ERRORS)
     return "\n\n".join(parts)
 
 
 def _balance(page: Page) -> str:
     parts = [texts.RARE]
     for name in sets_in(page.findings.rare):
+        title = f"{page.titles[name]} at 1:99"
         fits = by_learner(page.findings.rare, name)
-        parts.append(f"### {page.titles[name]} at 1:99")
-        for grid in GRIDS:
-            file = f"anomalies-{name}-{grid}.svg"
-            title = f"{page.titles[name]} at 1:99, settings of the {GRID_TITLES[grid]}"
-            draw_balance(title, {who: fit_on(each, grid) for who, each in fits.items()}, balanced, page.figures / file)
-            parts.append(page.picture(file, f"Balanced accuracy against sparsity: {title}"))
-        parts.append("Balanced accuracy in %, wider grid:\n\n" + tables.values(fits, "wider", balanced))
+        parts += [f"### {title}", *_curves(page, f"anomalies-{name}", title, fits, BALANCE)]
     return "\n\n".join(parts) if len(parts) > 1 else ""
+
+
+def _curves(page: Page, file: str, title: str, fits: Mapping[str, Fits], kind: Kind) -> list[str]:
+    """A figure for each grid, and the table of the wider one."""
+    parts = []
+    for grid in GRIDS:
+        name, full = f"{file}-{grid}.svg", f"{title}, settings of the {GRID_TITLES[grid]}"
+        kind.draw(full, {who: fit_on(each, grid) for who, each in fits.items()}, kind.figure, page.figures / name)
+        parts.append(page.picture(name, f"{kind.text} against sparsity: {full}"))
+    return [*parts, f"{kind.text} in %, wider grid:\n\n" + tables.values(fits, "wider", kind.figure)]
 
 
 def _times(page: Page) -> str:
