@@ -29,6 +29,14 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
+# $(call have,programs that are Debian's packages of that name,what for,what to do if they cannot be had)
+# No service may be started by its package: tests and benchmarks start their own.
+define have
+	@missing=; for package in $(1); do command -v $$package >/dev/null || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then echo "Installing$$missing, $(2)."; \
+		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
+endef
+
 .PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service load reproduce lock clean
 
 help: ## list the targets
@@ -59,11 +67,8 @@ audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, wh
 test: setup ## every test that needs no system package
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e"
 
-e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: Debian's redis-server and prometheus
-	@missing=; for package in redis-server prometheus; do \
-		command -v $$package >/dev/null || missing="$$missing $$package"; done; \
-	if [ -n "$$missing" ]; then echo "Installing$$missing, for the tests against it."; \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: Debian's redis-server, prometheus and wrk
+	$(call have,redis-server prometheus wrk,for the tests against it,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
 		--ignore tests/load_tests/test_peers_contenders.py
@@ -78,16 +83,11 @@ bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries
 	.venv-bench/bin/python -m load_tests.kernels
 
 bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learners (QUICK=1: a trial)
-	@command -v bogofilter >/dev/null || { echo "Installing bogofilter, to compare with."; \
-		apt-get update -qq && apt-get install -y -qq bogofilter >/dev/null || echo "It cannot be had: its rows will be missing."; }
+	$(call have,bogofilter,to compare with,echo "It cannot be had: its rows will be missing.")
 	.venv-bench/bin/python -m load_tests.quality $(if $(QUICK),--quick)
 
-# No service of Debian's may be started by its package: the benchmark starts its own.
 bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
-	@missing=; for package in rspamd bogofilter; do command -v $$package >/dev/null || missing="$$missing $$package"; done; \
-	if [ -n "$$missing" ]; then echo "Installing$$missing, to compare with."; \
-		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
-		echo "They cannot be had: their rows will say so."; fi
+	$(call have,rspamd bogofilter,to compare with,echo "They cannot be had: their rows will say so.")
 	.venv-bench/bin/sluice warm
 	.venv-bench/bin/python -m load_tests.peers $(if $(QUICK),--quick)
 
@@ -97,6 +97,7 @@ bench-service: setup ## the service beside a bare FastAPI route
 
 # Locust has an environment of its own; the services run in theirs. SCENARIOS=mixed,hot plays only these.
 load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SECONDS=20 each; thresholds decide the exit code
+	$(call have,wrk,for peak rates,echo "It cannot be had: there will be no peak rates.")
 	@$(BIN)/python -m load_tests.scenarios --locust-python .venv-bench/bin/python \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 

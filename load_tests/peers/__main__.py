@@ -1,4 +1,4 @@
-"""Measure Sluice beside its peers; print the tables, write docs/peers.md and docs/peers.json.
+"""Measure Sluice beside its peers; print the tables, write them into docs/performance.md.
 
 Ends with 1 if Sluice is not first in something where the same work is compared.
 """
@@ -14,12 +14,13 @@ import msgspec
 from load_tests.markdown import targets_table
 from load_tests.peers import examples
 from load_tests.peers.measuring import measure
-from load_tests.peers.page import peers_page
+from load_tests.peers.page import peers_section
 from load_tests.peers.results import targets
 from load_tests.peers.sizes import QUICK, WHOLE
 from load_tests.peers.telling import say
+from load_tests.sections import write_section
 
-PAGE = Path(__file__).parents[2] / "docs" / "peers.md"
+FIGURES = Path(__file__).parents[2] / "build" / "peers.json"
 INTERRUPTED = 130
 
 
@@ -38,12 +39,13 @@ def main() -> None:
     except KeyboardInterrupt:
         say("interrupted: everything that was started has ended")
         sys.exit(INTERRUPTED)
-    page, found = peers_page(results), targets(results)
-    print(f"\n{page}")
+    section, found = peers_section(results), targets(results)
+    print(f"\n{section}")
     if not quick:
-        PAGE.write_text(page, encoding="utf-8")
-        PAGE.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
-        say(f"wrote docs/{PAGE.name} and docs/{PAGE.stem}.json")
+        write_section("peers", section)
+        FIGURES.parent.mkdir(exist_ok=True)
+        FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
+        say("wrote its section of docs/performance.md, and all figures to build/peers.json")
     print(f"\n{targets_table(found)}")
     sys.exit(1 if any(target.met is False for target in found) else 0)
 

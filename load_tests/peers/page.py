@@ -1,4 +1,4 @@
-"""The page docs/peers.md: the tables of a run between texts that do not change."""
+"""The section of docs/performance.md: the tables of a run between texts that do not change."""
 
 from load_tests.markdown import machine_list, misses, table, targets_table
 from load_tests.peers.contenders.contender import Group
@@ -7,14 +7,7 @@ from load_tests.peers.remarks import remark
 from load_tests.peers.results import TITLES, Results, Table, balanced, ratios, targets
 from load_tests.peers.sizes import BATCH, CONNECTIONS, SEED
 
-HEAD = """# Sluice beside its peers
-
-Written by `make bench-peers`, which measures everything below in one run; no number is entered by hand. It needs the
-corpora in the folder that the environment variable `SLUICE_DATA` names, installs rspamd and bogofilter where it can,
-and takes about half an hour on two cores (`make bench-peers QUICK=1`: a trial of some minutes, which writes nothing).
-The same figures are in `peers.json`."""
-
-METHOD = f"""## How it was measured
+METHOD = f"""### How it was measured
 - **In turns**: all contenders run at the same time, each with one worker, and are asked one after the other, by a
   client process of its own each time: some hundred or thousand examples, then the next one gets the same. Rates are
   medians of the turns, ratios are medians of the ratios within a turn.
@@ -51,18 +44,17 @@ HEADER = (
 )
 
 
-def peers_page(results: Results) -> str:
-    """The whole page."""
+def peers_section(results: Results) -> str:
+    """The whole section."""
     found = targets(results)
     facts = [*results.machine, f"It took {results.minutes:.0f} minutes"]
     parts = [
-        HEAD,
         machine_list(facts, results.load_averages, own="1 to 2"),
-        *(f"## {TITLES[each.kind]}\n" + peers_table(each) for each in results.tables),
-        "## Targets\n" + targets_table(found) + "\n\n" + misses(found),
+        *(f"### {TITLES[each.kind]}\n" + peers_table(each) for each in results.tables),
+        "### Targets\n" + targets_table(found) + "\n\n" + misses(found),
         METHOD,
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
 def peers_table(found: Table) -> str:

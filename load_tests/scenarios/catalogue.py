@@ -19,7 +19,7 @@ class Scenario:
     asks: Callable[[float], list[Ask]]  # of the seconds of a run
     users: int = USERS
     settings: Mapping[str, object] = field(default_factory=dict)
-    has_peak: bool = False  # whether the client of low overhead plays it, too
+    has_peak: bool = False  # whether wrk plays it, too
 
 
 SCENARIOS = {
@@ -40,4 +40,3 @@ SCENARIOS = {
     "hot": Scenario("one tenant with 90% of the requests, 199 neighbours with the others", traffic.hot),
     "mixed2": Scenario("the mixed day on two workers", traffic.mixed, settings={"workers": 2}, has_peak=True),
 }
-BY_DEFAULT = tuple(name for name in SCENARIOS if name != "mixed2")  # it wants more cores than a client leaves of two

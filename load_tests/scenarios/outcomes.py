@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from load_tests.markdown import table
 from load_tests.scenarios.counting import Counts
 from load_tests.scenarios.plans import Counted, Found
+from load_tests.wrk import Peak
 
 Figures = dict[str, float | None]  # such as `mixed.p99`, or `hot.neighbours.p99` of one name
 OF_A_NAME = ("requests", "failures", "rate", "p50", "p99")
-OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak")
+OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak", "peak_p50", "peak_p99", "peak_bad")
 HEADER = (
     "scenario",
     "requests",
@@ -19,9 +20,12 @@ HEADER = (
     "p99, ms",
     "failures",
     "counted by the service",
-    "peak per second",
-    "Locust beside the peak",
     "Locust's cores",
+    "wrk: per second",
+    "p50, ms",
+    "p99, ms",
+    "wrk's cores",
+    "Locust beside wrk",
 )
 
 
@@ -32,7 +36,7 @@ class Outcome:
     found: Found
     counted: Counts
     miscounted: int
-    peak: float | None  # requests per second of the client of low overhead, with the same requests
+    peak: Peak | None  # by wrk, with the same requests
 
     @property
     def items(self) -> float:
@@ -43,7 +47,7 @@ class Outcome:
     @property
     def share_of_peak(self) -> float | None:
         """What is missing to 1 is Locust's own slowness."""
-        return self.found.total.rate / self.peak if self.peak else None
+        return self.found.total.rate / self.peak.rate if self.peak else None
 
 
 def figures(outcomes: Mapping[str, Outcome]) -> Figures:
@@ -72,10 +76,16 @@ def _row(scenario: str, outcome: Outcome) -> tuple[object, ...]:
         _shown(total.p99, ",.0f"),
         total.failures,
         f"**{difference:,} differ**" if difference else "the same",
-        _shown(outcome.peak, ",.0f"),
-        _shown(outcome.share_of_peak, ".2f", " x"),
         f"{outcome.found.cores:.2f}",
+        *_peak(outcome.peak),
+        _shown(outcome.share_of_peak, ".2f", " x"),
     )
+
+
+def _peak(peak: Peak | None) -> tuple[str, ...]:
+    if peak is None:
+        return ("",) * 4
+    return f"{peak.rate:,.0f}", f"{peak.p50:.1f}", f"{peak.p99:.1f}", f"{peak.cores:.2f}"
 
 
 def _shown(value: float | None, form: str, unit: str = "") -> str:
@@ -83,11 +93,15 @@ def _shown(value: float | None, form: str, unit: str = "") -> str:
 
 
 def _of_scenario(outcome: Outcome) -> Figures:
+    peak = outcome.peak
     return _of_name(outcome.found.total) | {
         "items": outcome.items,
         "miscounted": outcome.miscounted,
         "loads": outcome.counted.loads,
-        "peak": outcome.peak,
+        "peak": peak.rate if peak else None,
+        "peak_p50": peak.p50 if peak else None,
+        "peak_p99": peak.p99 if peak else None,
+        "peak_bad": peak.bad if peak else None,
     }
 
 

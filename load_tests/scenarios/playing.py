@@ -18,10 +18,11 @@ from load_tests.scenarios.plans import Ask, Found, Plan
 from load_tests.service.client import done
 from load_tests.service.jobs import ClosedLoop, Request
 from load_tests.service.processes import Service, ended
+from load_tests.wrk import Peak, installed, wrk
 
 TAUGHT = 4000  # labels that the tenants have before they are asked
 GRACE_SECONDS = 60.0
-PEAK_SECONDS = 3.0
+PEAK_SECONDS = 5.0
 
 
 class AllWorkers(Service):
@@ -72,12 +73,20 @@ class Stage:
         )
         return msgspec.msgpack.decode(answer.stdout, type=Found)
 
-    def _peak(self, service: Service, scenario: Scenario, asks: Sequence[Ask]) -> float:
-        """Requests per second of the client of low overhead, with the same requests and as many connections."""
+    def _peak(self, service: Service, scenario: Scenario, asks: Sequence[Ask]) -> Peak | None:
+        """The same requests, asked by a client of low overhead over as many connections; None if there is none."""
+        if not installed():
+            self.say("  wrk is not installed: no peak rate")
+            return None
         seconds = min(PEAK_SECONDS, self.seconds)
-        self.say(f"  the client of low overhead asks the same for {seconds:g} s")
-        job = ClosedLoop(port=service.port, requests=_as_bytes(asks), connections=scenario.users, seconds=seconds)
-        return done(job).answers / seconds
+        self.say(f"  wrk asks the same for {seconds:g} s")
+        return wrk(service.port, [ask.http for ask in asks], scenario.users, seconds)
+
+
+def has_locust(python: str) -> bool:
+    """Whether this Python has it."""
+    found = subprocess.run([python, "-c", "import locust"], capture_output=True, check=False)  # noqa: S603 - as told
+    return found.returncode == 0
 
 
 def _as_bytes(asks: Sequence[Ask]) -> list[Request]:

@@ -1,4 +1,4 @@
-"""The page docs/performance.md: the tables of a run between texts that do not change."""
+"""The section of docs/performance.md: the tables of a run between texts that do not change."""
 
 from load_tests.markdown import machine_list, misses, table, targets_table
 from load_tests.service import many_tenants, routes, stalls, traffic
@@ -7,13 +7,7 @@ from load_tests.service.runs import Percentiles, Series
 
 LATENCIES = ("p50, ms", "p99, ms", "p99.9, ms", "worst, ms")
 
-HEAD = """# Performance
-
-Written by `make bench-service`, which measures every table below in one run; no number in them is entered by hand. To
-measure on your machine, run it again (some minutes, 4 GB of memory). All ratios are of measurements that took turns.
-What learning itself costs is on a page of its own: [performance-kernels.md](performance-kernels.md)."""
-
-PROFILE = """## What the profile showed
+PROFILE = """### What the profile showed
 Shares of a worker's time under load, by py-spy, while this was built; the figures moved with what was changed.
 - **/predict**: sending the answer 29%, reading names and numbers 11%, scoring 10%, receiving 9%, writing kept
   predictions 4%. Most of the rest is uvicorn's and the event loop's: the limit pays it, too.
@@ -33,7 +27,7 @@ Shares of a worker's time under load, by py-spy, while this was built; the figur
 - **The slowest feedback** waits for the disk under the store, with a snapshot or without: see the table. Predictions
   never do."""
 
-METHOD = f"""## How it was measured
+METHOD = f"""### How it was measured
 - **The limit** is a FastAPI route that reads its body and answers a constant of the size of a prediction, in a process
   of its own, under uvicorn with the very settings that Sluice has: one worker, uvloop, httptools, no access log.
 - **The client** is the same for all, in a process of its own: plain sockets on uvloop, requests made beforehand,
@@ -53,21 +47,20 @@ METHOD = f"""## How it was measured
   anew, then each tenant is asked once, one after the other. Memory is that of the worker then, not of its Valkey."""
 
 
-def performance_page(results: Results) -> str:
-    """The whole page."""
+def service_section(results: Results) -> str:
+    """The whole section."""
     found = targets(results)
     parts = [
-        HEAD,
         machine_list(results.machine, results.load_averages, own="1 to 2"),
-        "## Targets\n" + targets_table(found) + "\n\n" + misses(found),
-        "## Routes\n" + _routes_table(results.routes),
-        "## Starts\n" + _starts_table(results),
-        "## Snapshots\n" + _stalls_table(results),
-        "## Many tenants\n" + _many(results),
+        "### Targets\n" + targets_table(found) + "\n\n" + misses(found),
+        "### Routes\n" + _routes_table(results.routes),
+        "### Starts\n" + _starts_table(results),
+        "### Snapshots\n" + _stalls_table(results),
+        "### Many tenants\n" + _many(results),
         PROFILE,
         METHOD,
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
 def _routes_table(found: dict[str, Series]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from load_tests.peers.contenders import registry
 from load_tests.peers.contenders.contender import Group
 from load_tests.peers.figures import Latency, Loaded, Played, Row, Verdicts, judged, latency, times
-from load_tests.peers.page import peers_page, peers_table
+from load_tests.peers.page import peers_section, peers_table
 from load_tests.peers.remarks import remark
 from load_tests.peers.results import Results, Table, ratios, targets
 from load_tests.peers.sizes import BATCH, QUICK, WHOLE
@@ -131,7 +131,7 @@ def test_who_could_not_take_part_is_told_and_not_held_against_ours(table: Table)
 
 
 def test_the_page_has_every_part(table: Table) -> None:
-    page = peers_page(results(table))
+    page = peers_section(results(table))
     for text in ("## URLs", "## Targets", "## How it was measured", "- A machine", "**no**", "x Sluice"):
         assert text in page
     assert f"| **{registry.OURS}** | 500 | 1.00 | 0.50 / 2.00 | 1.00 / 4.00 | 8,000 | 1.00 | 2.00 / 8.00 |" in page

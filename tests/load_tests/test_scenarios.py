@@ -7,7 +7,7 @@ import pytest
 
 from load_tests.scenarios import traffic
 from load_tests.scenarios.__main__ import THRESHOLDS, main
-from load_tests.scenarios.catalogue import BY_DEFAULT, SCENARIOS
+from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.counting import counts_in, miscounted, routes_of
 from load_tests.scenarios.desk import Desk
 from load_tests.scenarios.moderators import delays
@@ -184,8 +184,11 @@ def test_locust_stays_in_its_own_process() -> None:
     assert {name for name, text in modules.items() if patched.search(text)} == {"swarm", "users"}
 
 
-def test_two_workers_are_only_played_when_asked_for() -> None:
-    assert set(SCENARIOS) - set(BY_DEFAULT) == {"mixed2"}
+def test_a_python_without_locust_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.symlink_to("/bin/false")
+    with pytest.raises(SystemExit, match="has no Locust"):
+        main(["--locust-python", str(python)])
 
 
 def found_of(counted: Counted, verdicts: int, labels: int) -> Found:

