@@ -63,7 +63,7 @@ class Field:
             seconds=seconds,
         )
         try:
-            found = done(job)
+            found = _done(job)
         except FAILURES as error:
             self._fail(contender, error)
             return None
@@ -89,3 +89,13 @@ class Field:
         self._places.pop(contender.name, None)
         self.failed[contender.name] = f"it failed: {error}"
         say(f"{contender.name} is out: {error}")
+
+
+def _done(job: Job) -> Done:
+    """A load is tried twice: a connection may be lost while all cores are busy. A stream is learnt only once."""
+    try:
+        return done(job)
+    except FAILURES:
+        if not job.seconds:
+            raise
+    return done(job)

@@ -1,6 +1,7 @@
 """The client of the peers' benchmark: where answers end, and what they say."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,6 +117,17 @@ def test_a_load_lasts_as_long_as_it_is_told_to() -> None:
     assert found.seconds == 0.2
     assert found.predict_seconds.size + found.learn_seconds.size > 4
     assert found.verdicts == b""
+
+
+def test_a_load_waits_for_whoever_is_slower_than_its_time() -> None:
+    def slowly(line: bytes) -> bytes:
+        time.sleep(0.2)
+        return line
+
+    with answering(slowly) as port:
+        found = asyncio.run(connections.ask(lines(port, 4, connections=3, seconds=0.01, warm_up_seconds=0.01)))
+    assert found.predict_seconds.size + found.learn_seconds.size == 3
+    assert found.seconds > 0.1
 
 
 def test_connections_that_are_closed_are_opened_again() -> None:
