@@ -4,6 +4,7 @@ Ends with 1 if one was missed. A run of all scenarios in full length writes its 
 """
 
 import argparse
+import os
 import signal
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from load_tests import machine
 from load_tests.scenarios import thresholds
 from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.outcomes import Outcome, figures
-from load_tests.scenarios.page import load_section
+from load_tests.scenarios.page import Run, load_section
 from load_tests.scenarios.playing import Stage, has_locust
 from load_tests.sections import write_section
 
@@ -42,8 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\nInterrupted. Everything that was started has ended.")
         return INTERRUPTED
     say(f"Locust's reports are in {options.reports}")
-    judged = thresholds.Judge(figures(outcomes), list(outcomes)).targets(promised)
-    section = load_section(outcomes, judged, options.seconds, (load_before, machine.load_average()))
+    judge = thresholds.Judge(figures(outcomes), list(outcomes), os.cpu_count() or 1)
+    judged = judge.targets(promised)
+    run = Run(options.seconds, (load_before, machine.load_average()))
+    section = load_section(run, outcomes, judged, judge.told(promised))
     print(f"\n{section}\n")
     if list(options.scenarios) == list(SCENARIOS) and options.seconds >= SECONDS:  # no trial
         write_section("load", section)

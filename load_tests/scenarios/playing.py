@@ -18,11 +18,13 @@ from load_tests.scenarios.plans import Ask, Found, Plan
 from load_tests.service.client import done
 from load_tests.service.jobs import ClosedLoop, Request
 from load_tests.service.processes import Service, ended
+from load_tests.shares import NoShares, held, workers_of
 from load_tests.wrk import Peak, installed, wrk
 
 TAUGHT = 4000  # labels that the tenants have before they are asked
 GRACE_SECONDS = 60.0
 PEAK_SECONDS = 5.0
+CONFINED_CORES = 0.4  # two workers, their store and wrk then have room on two cores
 
 
 class AllWorkers(Service):
@@ -58,7 +60,8 @@ class Stage:
             found = self._swarm(name, scenario, service, asks)
             added = counts_since(service.port, before, asks, found)
             peak = self._peak(service, scenario, asks) if scenario.has_peak else None
-        return Outcome(found, added, miscounted(added, routes_of(asks), found), peak)
+            confined = self._confined(service, scenario, asks) if peak and scenario.is_confined else None
+        return Outcome(found, added, miscounted(added, routes_of(asks), found), peak, confined)
 
     def _swarm(self, name: str, scenario: Scenario, service: Service, asks: list[Ask]) -> Found:
         report = self.reports / f"{name}.html"
@@ -81,6 +84,17 @@ class Stage:
         seconds = min(PEAK_SECONDS, self.seconds)
         self.say(f"  wrk asks the same for {seconds:g} s")
         return wrk(service.port, [ask.http for ask in asks], scenario.users, seconds)
+
+    def _confined(self, service: Service, scenario: Scenario, asks: Sequence[Ask]) -> Peak | None:
+        """The same while each worker has only a part of a core, so that client and store do not take theirs."""
+        workers = workers_of(service.pid)
+        try:
+            with held(workers, CONFINED_CORES):
+                self.say(f"  and again, with {CONFINED_CORES:g} of a core for each of {len(workers)} workers")
+                return wrk(service.port, [ask.http for ask in asks], scenario.users, min(PEAK_SECONDS, self.seconds))
+        except NoShares as error:
+            self.say(f"  {error}")
+            return None
 
 
 def has_locust(python: str) -> bool:

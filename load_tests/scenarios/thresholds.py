@@ -22,6 +22,7 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: str
     at_most: float | None = None
     at_least: float | None = None
+    cores: int = 1  # that a machine must have for this to be judged
 
     def __post_init__(self) -> None:
         """Refuse one that promises nothing, or two things."""
@@ -53,11 +54,24 @@ class Judge:
 
     figures: Figures
     played: list[str]
+    cores: int
 
     def targets(self, thresholds: Iterable[Threshold]) -> list[Target]:
-        """Those that can be judged: of scenarios that were played."""
+        """Those that can be judged: of scenarios that were played, on enough cores."""
+        return [self._judged(one) for one in self._measured(thresholds) if one.cores <= self.cores]
+
+    def told(self, thresholds: Iterable[Threshold]) -> list[str]:
+        """The others, in a sentence each."""
+        few = [(one, self._judged(one)) for one in self._measured(thresholds) if one.cores > self.cores]
+        return [
+            f"Not judged on {self.cores} cores, but on {one.cores}: {target.text}: wanted {target.wanted}, measured "
+            f"{target.measured}."
+            for one, target in few
+        ]
+
+    def _measured(self, thresholds: Iterable[Threshold]) -> list[Threshold]:
         each = (one for threshold in thresholds for one in self._expanded(threshold))
-        return [self._judged(one) for one in each if one.scenarios <= set(self.played)]
+        return [one for one in each if one.scenarios <= set(self.played)]
 
     def _expanded(self, threshold: Threshold) -> list[Threshold]:
         if EACH not in threshold.scenarios:

@@ -64,21 +64,21 @@ def test_a_threshold_promises_one_thing(tmp_path: Path, limits: str) -> None:
     [(1.5, None, True), (1.4, None, False), (None, 1.5, True), (None, 1.6, False)],
 )
 def test_a_ratio_is_judged(at_most: float | None, at_least: float | None, met: bool) -> None:
-    (target,) = Judge(FIGURES, ["a", "b"]).targets([Threshold("x", "a.rate", "b.rate", at_most, at_least)])
+    (target,) = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("x", "a.rate", "b.rate", at_most, at_least)])
     assert (target.met, target.measured) == (met, "1.5 x")
 
 
 def test_a_star_is_each_scenario_that_was_played() -> None:
-    targets = Judge(FIGURES, ["a", "b"]).targets([Threshold("failures", "*.failures", "*.rate", at_most=0)])
+    targets = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("failures", "*.failures", "*.rate", at_most=0)])
     assert [(target.text, target.met) for target in targets] == [("a: failures", True), ("b: failures", False)]
 
 
 def test_what_was_not_played_is_not_judged() -> None:
-    assert Judge(FIGURES, ["a"]).targets([Threshold("x", "a.rate", "b.rate", at_most=1)]) == []
+    assert Judge(FIGURES, ["a"], 2).targets([Threshold("x", "a.rate", "b.rate", at_most=1)]) == []
 
 
 def test_what_was_not_measured_is_not_met() -> None:
-    (target,) = Judge(FIGURES, ["a", "b"]).targets([Threshold("x", "a.rate", "b.p50", at_most=9)])
+    (target,) = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("x", "a.rate", "b.p50", at_most=9)])
     assert target.met is None
 
 
@@ -189,6 +189,15 @@ def test_a_python_without_locust_is_named(tmp_path: Path) -> None:
     python.symlink_to("/bin/false")
     with pytest.raises(SystemExit, match="has no Locust"):
         main(["--locust-python", str(python)])
+
+
+def test_what_wants_more_cores_is_told_and_not_judged() -> None:
+    wide = Threshold("wide", "a.rate", "b.rate", at_least=2.0, cores=4)
+    few, enough = (Judge(FIGURES, ["a", "b"], cores) for cores in (2, 4))
+    assert few.targets([wide]) == []
+    assert few.told([wide]) == ["Not judged on 2 cores, but on 4: wide: wanted at least 2 x, measured 1.5 x."]
+    assert [target.met for target in enough.targets([wide])] == [False]
+    assert enough.told([wide]) == []
 
 
 def found_of(counted: Counted, verdicts: int, labels: int) -> Found:
