@@ -57,11 +57,9 @@ def _held(pid: int, cores: float) -> Iterator[None]:
 
 def group_of(pid: int) -> Path:
     """The control group that a process is in."""
-    for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
-        _, controllers, place = line.split(":", 2)
-        if OLD.is_dir() and "cpu" in controllers.split(","):
-            return OLD / place.lstrip("/")
-    return NEW / place.lstrip("/")  # of version 2, whose line is the last
+    told = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
+    places = {name: place for _, names, place in (line.split(":", 2) for line in told) for name in names.split(",")}
+    return OLD / places["cpu"].lstrip("/") if OLD.is_dir() else NEW / places[""].lstrip("/")
 
 
 def _limit(group: Path, microseconds: int) -> None:
