@@ -77,10 +77,14 @@ e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, w
 fuzz: setup ## every parser with random inputs, SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
 
-bench: bench-kernels bench-service bench-quality ## every benchmark
+# Each is run, also after one that has missed a target.
+bench: ## the kernels, the service and the verdicts beside others, one after the other (QUICK=1: a trial)
+	@missed=; for each in bench-kernels bench-service bench-quality; do printf '== make %s\n' "$$each"; \
+		$(MAKE) --no-print-directory $$each QUICK=$(QUICK) || missed="$$missed $$each"; done; \
+	if [ -n "$$missed" ]; then echo "Targets were missed, or something failed, in:$$missed"; exit 1; fi
 
-bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries
-	.venv-bench/bin/python -m load_tests.kernels
+bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries (QUICK=1: a trial)
+	.venv-bench/bin/python -m load_tests.kernels $(if $(QUICK),--quick)
 
 bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learners (QUICK=1: a trial)
 	$(call have,bogofilter,to compare with,echo "It cannot be had: its rows will be missing.")
@@ -92,8 +96,8 @@ bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wab
 	.venv-bench/bin/python -m load_tests.peers $(if $(QUICK),--quick)
 
 # In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
-bench-service: setup ## the service beside a bare FastAPI route
-	$(BIN)/python -m load_tests.service
+bench-service: setup ## the service beside a bare FastAPI route (QUICK=1: a trial)
+	$(BIN)/python -m load_tests.service $(if $(QUICK),--quick)
 
 # Locust has an environment of its own; the services run in theirs. SCENARIOS=mixed,hot plays only these.
 load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SECONDS=20 each; thresholds decide the exit code

@@ -1,6 +1,6 @@
 """Promises of speed and memory, and whether a run kept them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -12,6 +12,11 @@ class Target:
     wanted: str
     measured: str
     met: bool | None
+
+
+def exit_code(found: Iterable[Target]) -> int:
+    """1 if a promise was not kept. What could not be told is no miss."""
+    return int(any(target.met is False for target in found))
 
 
 def at_most(text: str, wanted: float, measured: float, unit: str = " x") -> Target:

@@ -19,6 +19,7 @@ from load_tests.peers.results import targets
 from load_tests.peers.sizes import QUICK, WHOLE
 from load_tests.peers.telling import say
 from load_tests.sections import write_section
+from load_tests.targets import exit_code
 
 FIGURES = Path(__file__).parents[2] / "build" / "peers.json"
 INTERRUPTED = 130
@@ -47,7 +48,7 @@ def main() -> None:
         FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
         say("wrote its section of docs/performance.md, and all figures to build/peers.json")
     print(f"\n{targets_table(found)}")
-    sys.exit(1 if any(target.met is False for target in found) else 0)
+    sys.exit(exit_code(found))
 
 
 if __name__ == "__main__":

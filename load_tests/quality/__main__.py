@@ -1,4 +1,7 @@
-"""Measure how good verdicts on real inputs are, beside other learners; print the tables, write docs/quality.md."""
+"""Measure how good verdicts on real inputs are, beside other learners; print the tables, write docs/quality.md.
+
+Ends with 1 if a target was missed.
+"""
 
 import argparse
 import sys
@@ -16,6 +19,7 @@ from load_tests.quality.rows import Curve, Facts, Row
 from load_tests.quality.sizes import QUICK, WHOLE, Sizes
 from load_tests.quality.sources import SOURCES, Source
 from load_tests.quality.units import units
+from load_tests.targets import exit_code
 
 PAGE = Path(__file__).parents[2] / "docs" / "quality.md"
 PACKAGES = ("numpy", "numba", "tldextract", "selectolax", "scikit-learn", "vowpalwabbit", "river")
@@ -35,7 +39,9 @@ def main() -> None:
     if not chosen.quick and not chosen.only:
         PAGE.write_text(page, encoding="utf-8")
         print(f"wrote docs/{PAGE.name}", file=sys.stderr)
-    print(targets_table(targets(results)), file=sys.stderr)
+    found = targets(results)
+    print(targets_table(found), file=sys.stderr)
+    sys.exit(exit_code(found))
 
 
 def run(sizes: Sizes, files: list[Source]) -> Results:
