@@ -91,15 +91,18 @@ class Snapshots:
     async def commit(  # noqa: PLR0913, PLR0917 - the facts of one decision
         self, tenant: str, token: str, position: Position, header: bytes, kept: int, retained_events: int
     ) -> bool:
-        """Make it the newest snapshot, drop the oldest ones, what only they used, and the log behind them."""
+        """Make it the newest snapshot, drop the oldest ones, what only they used, and the log behind them.
+
+        False if the lock was lost, or the log does not lead through this position.
+        """
         keys = keys_of(tenant)
         older = [version for version in await self.versions(tenant) if version != position.version]
         staying, dropped = older[: kept - 1], older[kept - 1 :]
         oldest = min([position.version, *staying])
         cut = min(oldest, position.version - retained_events)
         garbage = await self._garbage(tenant, header, staying)
-        arguments: list[Argument] = [token, position.born, position.version, header, cut + 1 if cut > 0 else ""]
-        arguments += [len(dropped), *dropped, *garbage]
+        arguments: list[Argument] = [token, position.born, position.version, position.chain, header]
+        arguments += [cut + 1 if cut > 0 else "", len(dropped), *dropped, *garbage]
         names = [keys.snapshot_lock, keys.meta, keys.log, keys.headers, keys.chunks]
         return bool(await scripts.run(self._connection, scripts.Call(scripts.COMMIT, names, arguments)))
 

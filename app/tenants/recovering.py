@@ -11,6 +11,7 @@ from app.learning.state import Outcome, TenantState
 from app.storage.errors import StoreDamaged
 from app.storage.log import Entry, Log, Position
 from app.storage.snapshots import Snapshots
+from app.tenants.comparing import follows
 from app.tenants.errors import LogReplaced, TenantDamaged
 from app.tenants.recent import Recent
 from app.tenants.tenant import Tenant
@@ -68,7 +69,7 @@ class Recovery:
         for version in await self.snapshots.versions(name):
             if version < below:
                 try:
-                    return await self._restored(name, position.born, version)
+                    return await self._placed(await self._restored(name, position.born, version), position)
                 except BadSnapshot as error:
                     logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - said in full
                     await self.snapshots.set_aside(name, version)
@@ -84,6 +85,18 @@ class Recovery:
         held = await self.snapshots.chunks(name, [chunk.hash for chunk in read.chunks])
         state = await asyncio.to_thread(_decoded, header, read, held)
         return Tenant(name, state, Position(born, version, read.extra["chain"]), snapshot_version=version)
+
+    async def _placed(self, tenant: Tenant, position: Position) -> Tenant:
+        """The tenant; BadSnapshot if the log has another history, as after a failover that lost what led to it."""
+        version = tenant.state.version
+        if version == position.version:
+            is_there = tenant.chain == position.chain
+        else:
+            entries = await self.log.read(tenant.name, version, 1)
+            is_there = not entries or entries[0].version > version + 1 or follows(tenant.position, entries[0])
+        if not is_there:
+            raise BadSnapshot("the log has another history than that which led to it")
+        return tenant
 
     async def _follow(self, tenant: Tenant, up_to: int | None, seen: deque[Entry]) -> None:
         while up_to is None or tenant.state.version < up_to:

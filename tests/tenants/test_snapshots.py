@@ -12,6 +12,7 @@ from app.storage.log import Draft, Group, Log, Position
 from app.tenants.errors import SnapshotBusy, TenantDamaged
 from app.tenants.snapshotting import Policy
 from tests.servers import Server
+from tests.tenants.test_mending import lose
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -184,3 +185,46 @@ async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store
         await give(tenants, "acme", feedback(1))
         await until(lambda: tenant.snapshot_tried_at > tried_at)
         assert tenant.snapshot_at == taken_at
+
+
+@pytest.mark.parametrize("others", [1, 2, 3])
+async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
+    store: Server, tmp_path: Path, others: int
+) -> None:
+    """After a failover, a worker may not have looked yet, and others have gone on from where the log stands."""
+    async with worker(store.url, tmp_path) as a:
+        await give(a, "acme", *(feedback(number) for number in range(10)))
+        tenant = await a.hold("acme")
+        lose(store, "acme", 2)
+        tenant.in_flight += 1  # so that it does not follow
+        async with worker(store.url, tmp_path) as b:
+            await give(b, "acme", *(feedback(100 + number) for number in range(others)))
+            with pytest.raises(SnapshotBusy):
+                await a.snapshot("acme")
+            assert ladder(store, "acme") == []
+            tenant.in_flight -= 1
+            assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
+            assert (await a.snapshot("acme")).version == 10 + others
+
+
+@pytest.mark.parametrize("others", [2, 3])
+async def test_a_snapshot_of_another_history_is_set_aside(
+    store: Server, tmp_path: Path, others: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At the version where the log stands, and before it; the good one below is used."""
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(5)))
+        await tenants.snapshot("acme")
+        await give(tenants, "acme", *(feedback(number) for number in range(5, 10)))
+        await tenants.snapshot("acme")
+    lose(store, "acme", 2)
+    lost = store.ask("HGET", keys_of("acme").headers, 10)
+    store.ask("HDEL", keys_of("acme").headers, 10)
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(100 + number) for number in range(others)))
+    store.ask("HSET", keys_of("acme").headers, 10, lost)
+    async with worker(store.url, tmp_path) as tenants:
+        assert await digest(tenants, "acme") == await replayed(store.url, "acme")
+        assert (await tenants.hold("acme")).snapshot_version == 5
+    assert ladder(store, "acme") == [5]
+    assert "snapshot 10 is set aside: the log has another history than that which led to it" in caplog.text

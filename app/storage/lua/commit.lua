@@ -1,13 +1,22 @@
--- Make a written snapshot the newest one, if the lock is still held and the tenant still lives that life.
+-- Make a written snapshot the newest one, if the lock is still held, the tenant still lives that life, and its log has
+-- led to that state: a worker may not know yet that the store has lost what it has applied.
 -- KEYS: lock, meta, log, headers, chunks
--- ARGV: token, born, version, header, the first version to be kept in the log ('' for all), number of headers to drop,
---       their versions, the hashes of chunks that nothing refers to any more
+-- ARGV: token, born, version, chain, header, the first version to be kept in the log ('' for all), number of headers to
+--       drop, their versions, the hashes of chunks that nothing refers to any more
 -- Answers 1, or 0 if it was too late.
-if redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('HGET', KEYS[2], 'born') ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[4], ARGV[3], ARGV[4])
-local dropped = tonumber(ARGV[6])
-for i = 7, 6 + dropped do redis.call('HDEL', KEYS[4], ARGV[i]) end
-for i = 7 + dropped, #ARGV do redis.call('HDEL', KEYS[5], ARGV[i]) end
-if ARGV[5] ~= '' then redis.call('XTRIM', KEYS[3], 'MINID', '0-' .. ARGV[5]) end
+local version, chain = ARGV[3], ARGV[4]
+local meta = redis.call('HMGET', KEYS[2], 'born', 'version', 'chain')
+if redis.call('GET', KEYS[1]) ~= ARGV[1] or meta[1] ~= ARGV[2] then return 0 end
+if meta[2] == version then
+  if meta[3] ~= chain then return 0 end
+else
+  local entry = redis.call('XRANGE', KEYS[3], '0-' .. version, '0-' .. version)[1]
+  if not entry or entry[2][4] ~= chain then return 0 end -- its fields are p, the payload, c, the chain
+end
+redis.call('HSET', KEYS[4], version, ARGV[5])
+local dropped = tonumber(ARGV[7])
+for i = 8, 7 + dropped do redis.call('HDEL', KEYS[4], ARGV[i]) end
+for i = 8 + dropped, #ARGV do redis.call('HDEL', KEYS[5], ARGV[i]) end
+if ARGV[6] ~= '' then redis.call('XTRIM', KEYS[3], 'MINID', '0-' .. ARGV[6]) end
 redis.call('DEL', KEYS[1])
 return 1
