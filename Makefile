@@ -37,7 +37,7 @@ define have
 		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
 endef
 
-.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service load reproduce lock clean
+.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service load soak bench-cluster reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -104,6 +104,12 @@ load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SEC
 	$(call have,wrk,for peak rates,echo "It cannot be had: there will be no peak rates.")
 	@$(BIN)/python -m load_tests.scenarios --locust-python .venv-bench/bin/python \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
+
+soak: setup ## 20 minutes of load with rolling restarts and a failover of the store (SECONDS=60: a trial); nothing may be lost
+	@$(BIN)/python -m load_tests.soak $(if $(SECONDS),--seconds $(SECONDS))
+
+bench-cluster: setup ## several services on one real cluster: they come and go, and nothing is lost (QUICK=1: a trial)
+	$(BIN)/python -m load_tests.cluster $(if $(QUICK),--quick)
 
 # GIVEN="webspam=webspam.svm.xz rcv1=train.svm,test.svm": sets of your own in LIBSVM form, studied like the others.
 reproduce: setup $(BENCH_INSTALLED) ## the paper's experiments, on the kernels that serve (QUICK=1: a trial, in minutes)

@@ -1,0 +1,1 @@
+"""Several services on one real cluster: `python -m load_tests.cluster`, or `make bench-cluster`."""
