@@ -1,4 +1,9 @@
-"""Feedback on its way into the log: what arrives while one journey is under way goes together on the next one."""
+"""Feedback on its way into the log: what arrives while one journey is under way goes together on the next one.
+
+A worker that is busy with predictions comes back to each task only after all requests that have come meanwhile. So
+whoever gives feedback when there is little of it makes the journey himself: nobody has to be woken, neither to begin
+it nor to hear of its end.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -16,6 +21,7 @@ from app.tenants.tenant import Tenant
 ATTEMPTS = 3
 DRAFTS_AT_ONCE = 512
 DRAFTS_PER_JOURNEY = 2048
+FEW = 2  # errands of the journey before: if it had more, it is better to wait until some have gathered
 
 OWN = ""  # the fingerprint of a use that is no earlier one, but this very draft
 
@@ -41,6 +47,8 @@ class Appender:
         self._mend = mend
         self._waiting: list[Errand] = []
         self._wake = asyncio.Event()
+        self._is_under_way = False
+        self._last = 0  # errands of the last journey
         self._settling: set[asyncio.Task[None]] = set()
 
     async def append(self, tenant: Tenant, drafts: Sequence[Draft]) -> list[Outcome | Used]:
@@ -48,8 +56,12 @@ class Appender:
         results: list[Outcome | Used] = []
         for start in range(0, len(drafts), DRAFTS_AT_ONCE):
             errand = Errand(tenant, drafts[start : start + DRAFTS_AT_ONCE], asyncio.get_running_loop().create_future())
+            is_calm = not self._is_under_way and not self._waiting and self._last <= FEW
             self._waiting.append(errand)
-            self._wake.set()
+            if is_calm:
+                await self._go()
+            else:
+                self._wake.set()
             results += await errand.done
         return results
 
@@ -58,7 +70,20 @@ class Appender:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self._journey(self._take())
+            if not self._is_under_way:
+                await self._go()
+
+    async def _go(self) -> None:
+        """One journey; whoever has come meanwhile goes on the next one."""
+        self._is_under_way = True
+        errands = self._take()
+        self._last = len(errands)
+        try:
+            await self._journey(errands)
+        finally:
+            self._is_under_way = False
+            if self._waiting:
+                self._wake.set()
 
     def _take(self) -> list[Errand]:
         """Those who have waited longest, but no more than one journey should carry."""
@@ -67,8 +92,6 @@ class Appender:
             drafts += len(self._waiting[taken].drafts)
             taken += 1
         errands, self._waiting = self._waiting[:taken], self._waiting[taken:]
-        if self._waiting:
-            self._wake.set()
         return errands
 
     async def _journey(self, errands: list[Errand]) -> None:
@@ -81,6 +104,14 @@ class Appender:
             answers = await self._log.append([_group(tenant, some) for tenant, some in groups.items()])
         except Exception as error:  # noqa: BLE001 - told to everyone who waits
             answers = [error] * len(groups)  # type: ignore[list-item]
+        except asyncio.CancelledError:  # of whoever makes the journey; nobody knows whether it has arrived
+            _fail(errands, StoreUnavailable("the service is stopping"))
+            for errand in errands:
+                if not errand.done.cancelled():
+                    errand.done.exception()  # he himself does not look at it any more
+            for tenant in groups:
+                self._landed(tenant)
+            raise
         for (tenant, some), answer in zip(groups.items(), answers, strict=True):
             if isinstance(answer, Appended) and self._settled_at_once(tenant, some, answer):
                 continue

@@ -25,7 +25,7 @@ logger = logging.getLogger("sluice.tenants")
 
 HEAD = struct.Struct("<HIbdQQ")  # a mark, size of the input, label, score, version, time; the input follows
 MARK = 0x51BF
-WRITE_SECONDS = 0.01
+WRITE_SECONDS = 0.05  # predictions of a tenant gather for so long, unless there are enough for a journey
 RETRY_SECONDS = 0.5
 BYTES_WAITING = 64 << 20
 BYTES_ENOUGH = 8 << 20  # from here on, whoever predicts many at once waits for the writer
@@ -34,7 +34,7 @@ BLOCK_BYTES = 1 << 20
 SHARE_OF_KEPT = 8
 JOURNEY_BYTES = 2 << 20  # more at once might not arrive in time from a worker that is busy with requests
 ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
-OTHERS_WRITE_SECONDS = 0.05
+OTHERS_WRITE_SECONDS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class Pending:
         self._waiting: dict[str, Block] = {}  # by name, open ones included
         self._bytes = 0
         self._wake = asyncio.Event()
+        self._enough = asyncio.Event()
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
@@ -95,6 +96,8 @@ class Pending:
         head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now)
         start = block.add(head, given)
         self._bytes += len(head) + len(given)
+        if self._bytes >= JOURNEY_BYTES:
+            self._enough.set()
         if block.size >= BLOCK_BYTES or block.count >= self._most_in_block:
             del self._open[tenant]
         return f"{block.name}-{start:x}-{len(given):x}"
@@ -151,7 +154,7 @@ class Pending:
         """Write what waits, soon, until cancelled."""
         while True:
             await self._wake.wait()
-            await asyncio.sleep(WRITE_SECONDS)
+            await self._gather()
             self._wake.clear()
             try:
                 await self.write()
@@ -161,6 +164,13 @@ class Pending:
             except Exception:
                 logger.exception("keeping predictions")
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _gather(self) -> None:
+        """Wait until there is enough for a journey, but not for long: one write of many costs less than many."""
+        self._enough.clear()
+        if self._bytes < JOURNEY_BYTES:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._enough.wait(), WRITE_SECONDS)
 
     async def write(self) -> None:
         """Write all blocks that wait; those that fail go on waiting."""

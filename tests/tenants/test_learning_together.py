@@ -112,3 +112,34 @@ async def test_an_id_finds_its_answer_without_the_input(store: Server, tmp_path:
         assert await tenant.again("id-2", 1) is None
         with pytest.raises(FeedbackConflict):
             await tenant.again("id-1", -1)
+
+
+async def test_whoever_writes_for_himself_may_go_away(store: Server, tmp_path: Path) -> None:
+    """Nobody knows then whether his label has arrived; those behind him are not held up, and the log is followed."""
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.hold("acme")
+        store.freeze()
+        try:
+            leading = asyncio.create_task(tenant.give([feedback(1)]))
+            await asyncio.sleep(0.05)
+            waiting = asyncio.create_task(tenant.give([feedback(2)]))
+            await asyncio.sleep(0.05)
+            leading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await leading
+        finally:
+            store.thaw()
+        (given,) = await waiting
+        assert isinstance(given, Given)
+        await give(tenants, "acme", feedback(3))
+        assert tenant.in_flight == 0
+        assert await digest(tenants, "acme") == await replayed(store.url, "acme")
+
+
+async def test_labels_that_come_together_share_their_journeys(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await tenants.hold("acme")
+        before = int(store.ask("INFO", "commandstats")["cmdstat_evalsha"]["calls"])
+        await asyncio.gather(*(give(tenants, "acme", feedback(number)) for number in range(100)))
+        assert int(store.ask("INFO", "commandstats")["cmdstat_evalsha"]["calls"]) - before <= 10
+        assert await digest(tenants, "acme") == await replayed(store.url, "acme")
