@@ -37,7 +37,7 @@ define have
 		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
 endef
 
-.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service load soak bench-cluster reproduce lock clean
+.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak bench-cluster reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -98,6 +98,11 @@ bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wab
 # In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
 bench-service: setup ## the service beside a bare FastAPI route (QUICK=1: a trial)
 	$(BIN)/python -m load_tests.service $(if $(QUICK),--quick)
+
+# Measured where Sluice runs, with warm kernels; drawn where matplotlib is.
+bench-scale: setup $(BENCH_INSTALLED) ## cost against workers, features, tenants and log length, and a plan from it (QUICK=1: a trial)
+	$(call have,wrk,the client,exit 1)
+	$(BIN)/python -m load_tests.scale --plot-python .venv-bench/bin/python $(if $(QUICK),--quick)
 
 # Locust has an environment of its own; the services run in theirs. SCENARIOS=mixed,hot plays only these.
 load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SECONDS=20 each; thresholds decide the exit code

@@ -1,0 +1,118 @@
+"""What it costs that every worker follows every change: one server tells it, a cluster has to be asked."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from load_tests.scale.figures import Idle
+from load_tests.scale.loading import Load, in_turns
+from load_tests.scale.requests import NEVER, SEED, feedback, predict
+from load_tests.scale.results import FollowingFound
+from load_tests.scale.sizes import Sizes
+from load_tests.scale.watching import Setup, busy_cores
+from load_tests.scenarios.traffic import zipf
+from load_tests.service import traffic
+from load_tests.service.client import done
+from load_tests.service.jobs import ClosedLoop, ConstantRate, Request
+from load_tests.service.processes import Service, ended
+from tests.servers import cluster, valkey_server
+
+ONE_SERVER, CLUSTER = "one server", "a cluster of three"
+LABELS_PER_SECOND = 300.0
+AROUND_SECONDS = 0.8  # of labels before and after those in which the follower is looked at
+EXAMPLES = 1000
+REQUESTS = 10_000
+PREDICT, FEEDBACK = "/predict", "/feedback"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where services keep everything."""
+
+    name: str
+    url: str
+    pids: tuple[int, ...]
+
+
+def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
+    """On stores of both kinds."""
+    found = []
+    with one_server(folder / "one") as store:
+        found.append(_measured(folder / "on-one", store, sizes))
+    with three(folder / "three") as store:
+        found.append(_measured(folder / "on-three", store, sizes))
+    return found
+
+
+@contextmanager
+def one_server(folder: Path) -> Iterator[Store]:
+    """Valkey on a port."""
+    with valkey_server(folder) as server:
+        yield Store(ONE_SERVER, server.url, (server.pid,))
+
+
+@contextmanager
+def three(folder: Path) -> Iterator[Store]:
+    """A cluster."""
+    with cluster(folder) as made:
+        yield Store(CLUSTER, made.url, tuple(node.pid for node in made.nodes))
+
+
+def _measured(folder: Path, store: Store, sizes: Sizes) -> FollowingFound:
+    first = Service(folder / "first", redis_url=store.url, **NEVER)
+    second = Service(folder / "second", redis_url=store.url, **NEVER)
+    requests, alone = _requests(sizes.followed_tenants), busy_cores(store.pids, sizes.idle_seconds)
+    with ended(first.start()):
+        setup = Setup(first.is_ready(), store.pids)
+        idle = setup.idle(sizes.idle_seconds)
+        done(ClosedLoop(port=first.port, requests=_one_each(sizes.followed_tenants), connections=8))
+        with ended(second.start()):
+            follower = _following(first, Setup(second.is_ready(), store.pids), requests[FEEDBACK], sizes.idle_seconds)
+        asked = in_turns({kind: Load(setup, some) for kind, some in requests.items()}, sizes)
+    return FollowingFound(store.name, alone, idle, LABELS_PER_SECOND, follower, asked[PREDICT], asked[FEEDBACK])
+
+
+def _following(first: Service, second: Setup, labels: list[bytes], seconds: float) -> Idle:
+    """What the second is busy with in the midst of labels that the first is given."""
+    job = ConstantRate(
+        port=first.port,
+        kinds={FEEDBACK: [Request(label) for label in labels]},
+        per_second=LABELS_PER_SECOND,
+        seconds=seconds + 2 * AROUND_SECONDS,
+    )
+    with ThreadPoolExecutor(1) as beside:
+        labelling = beside.submit(done, job)
+        time.sleep(2 * AROUND_SECONDS)  # the client has to start, too
+        found = second.idle(seconds)
+        labelling.result()
+    return found
+
+
+def _requests(tenants: int) -> dict[str, list[bytes]]:
+    """For tenants as popular as Zipf's law says."""
+    rng, examples = np.random.default_rng([SEED, tenants]), traffic.examples(EXAMPLES)
+    numbers = rng.choice(tenants, REQUESTS, p=zipf(tenants)).tolist()
+    labels = rng.choice([1, -1], REQUESTS).tolist()
+    drawn = [
+        (_name(number), examples[k % EXAMPLES], label)
+        for k, (number, label) in enumerate(zip(numbers, labels, strict=True))
+    ]
+    return {
+        PREDICT: [predict(name, features) for name, features, _ in drawn],
+        FEEDBACK: [feedback(name, features, label) for name, features, label in drawn],
+    }
+
+
+def _one_each(tenants: int) -> list[Request]:
+    """A label for each tenant, so that all are there."""
+    examples = traffic.examples(EXAMPLES)
+    return [Request(feedback(_name(number), examples[number % EXAMPLES], 1)) for number in range(tenants)]
+
+
+def _name(number: int) -> str:
+    return f"followed-{number:05d}"
