@@ -14,7 +14,11 @@ GRACE_SECONDS = 30.0
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """What a service answered at most, to connections that each ask again as soon as they have their answer."""
+    """What a service answered at most, to connections that each ask again as soon as they have their answer.
+
+    wrk corrects its percentiles: an answer that took long also stands for requests that were not sent meanwhile. Where
+    some requests take longer by their nature, its p99 is no p99 of answers.
+    """
 
     rate: float  # answers per second
     p50: float  # milliseconds

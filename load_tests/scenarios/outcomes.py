@@ -10,7 +10,7 @@ from load_tests.wrk import Peak
 
 Figures = dict[str, float | None]  # such as `mixed.p99`, or `hot.neighbours.p99` of one name
 OF_A_NAME = ("requests", "failures", "rate", "p50", "p99")
-OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak", "peak_p50", "peak_p99", "peak_bad", "confined")
+OF_A_SCENARIO = (*OF_A_NAME, "items", "miscounted", "loads", "peak", "peak_bad", "confined")
 HEADER = (
     "scenario",
     "requests",
@@ -22,8 +22,6 @@ HEADER = (
     "counted by the service",
     "Locust's cores",
     "wrk: per second",
-    "p50, ms",
-    "p99, ms",
     "wrk's cores",
     "Locust beside wrk",
     "wrk, confined: per second",
@@ -85,10 +83,10 @@ def _row(scenario: str, outcome: Outcome) -> tuple[object, ...]:
     )
 
 
-def _peak(peak: Peak | None) -> tuple[str, ...]:
+def _peak(peak: Peak | None) -> tuple[str, str]:
     if peak is None:
-        return ("",) * 4
-    return f"{peak.rate:,.0f}", f"{peak.p50:.1f}", f"{peak.p99:.1f}", f"{peak.cores:.2f}"
+        return "", ""
+    return f"{peak.rate:,.0f}", f"{peak.cores:.2f}"
 
 
 def _shown(value: float | None, form: str, unit: str = "") -> str:
@@ -102,8 +100,6 @@ def _of_scenario(outcome: Outcome) -> Figures:
         "miscounted": outcome.miscounted,
         "loads": outcome.counted.loads,
         "peak": peak.rate if peak else None,
-        "peak_p50": peak.p50 if peak else None,
-        "peak_p99": peak.p99 if peak else None,
         "peak_bad": peak.bad if peak else None,
         "confined": outcome.confined.rate if outcome.confined else None,
     }
