@@ -12,7 +12,8 @@ from load_tests.service import traffic
 METHOD = f"""### How it was measured
 - **The client** is wrk, a program in C: on two cores it matters what the client takes. {CONNECTIONS} connections are
   kept, each of which asks again as soon as it has its answer. Any answer other than 2xx ends the run. What is compared
-  takes turns, in several rounds: given are the median and, in brackets, the least and the most.
+  takes turns, in several rounds: given are the median and, in brackets, the least and the most. Its percentiles are
+  corrected: an answer that took long also stands for those who could not ask meanwhile.
 - **Worker, us** and **store, us** are processor time for each request, of all workers and of the store: what a plan
   of capacity needs. A rate is what this machine had left for a service beside its store and the client.
 - **The requests** have {traffic.FEATURES} features each unless it says otherwise, out of a vocabulary by Zipf's law.
