@@ -21,5 +21,5 @@ CONNECTIONS = 16  # of a load; a stream is played over one
 BATCH = 100
 SEED = 1  # of the sample at 1:99
 
-WHOLE = Sizes(20_000, 40_000, 10_000, 2000, 1000, 2000, rounds=3, load_seconds=2.0)
+WHOLE = Sizes(10_000, 20_000, 4000, 1000, 500, 1000, rounds=3, load_seconds=2.0)
 QUICK = Sizes(600, 2000, 400, 600, 400, 100, rounds=1, load_seconds=0.4)
