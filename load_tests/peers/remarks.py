@@ -44,7 +44,16 @@ def _righter(table: Table, row: Row) -> Iterator[str]:
     for stream in table.streams:
         theirs, ours = balanced(row, stream), balanced(table.row(row.beside), stream)
         if theirs is not None and ours is not None and theirs > ours:
-            yield f"**Ahead on {stream}** by {theirs - ours:.2f} points: {_differing(row, stream)}."
+            told = f"**Ahead on {stream}** by {theirs - ours:.2f} points: {_differing(row, stream)}"
+            yield "; ".join([told, *_behind(table, row)]) + "."
+
+
+def _behind(table: Table, row: Row) -> Iterator[str]:
+    """Where it is not ahead: what is good for one stream may be bad for another."""
+    for stream in table.streams:
+        theirs, ours = balanced(row, stream), balanced(table.row(row.beside), stream)
+        if theirs is not None and ours is not None and theirs < ours:
+            yield f"on {stream} it is behind by {ours - theirs:.2f} points"
 
 
 def _differing(row: Row, stream: str) -> str:

@@ -73,7 +73,8 @@ def _libraries(river: Options, sgd: Options) -> list[Contender]:
 
 
 def _logged() -> list[Contender]:
-    kept: dict[str, Any] = {"about": LOGGED, "same_work": OURS, "durable": True}
+    ahead = "its log is a plain XADD: nothing is checked, chained or versioned in the store, and no tenant is looked up"
+    kept: dict[str, Any] = {"about": LOGGED, "same_work": OURS, "durable": True, "ahead": ahead}
     return [
         _river("river FTRL, tuned, labels on the disk", options=RIVER, **kept),
         _sgd("scikit-learn SGD, tuned, labels on the disk", options=SGD, **kept),
@@ -86,7 +87,10 @@ def _vowpal_wabbits(tuned: Mapping[str, float]) -> list[Contender]:
     options = ("--ftrl", "--ftrl_alpha", f"{tuned['ftrl_alpha']:g}", "--loss_function", "hinge")
     about = f"Lines over TCP, hinge loss. {_tuned(VW, RARE_VW)}"
     return [
-        make("VW daemon, its defaults", about="Lines over TCP."),
+        make(
+            "VW daemon, its defaults",
+            about="Lines over TCP. Squared loss, and no costs: made for classes of equal size.",
+        ),
         make("VW daemon --ftrl, tuned", about=about, options=options, weight=tuned["weight"]),
     ]
 
