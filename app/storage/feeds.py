@@ -6,11 +6,13 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from app.storage.asking import ask_all
+from app.storage.asking import Argument, ask_all, ask_nodes
 from app.storage.connecting import AnyRedis, Connection, store_errors
-from app.storage.keys import SHARDS, changes_of
+from app.storage.errors import StoreDamaged, StoreUnavailable
+from app.storage.keys import SHARDS, changes_of, keys_of
 from app.storage.log import changes_in
 
+FEEDS = tuple(changes_of(shard) for shard in SHARDS)
 BLOCK_MILLISECONDS = 1000
 REST_SECONDS = 0.005  # after changes: asking costs what a dozen labels cost, so what comes meanwhile is read together
 POLL_SECONDS = 0.05  # in a cluster, where no command can wait for streams of several slots
@@ -26,13 +28,29 @@ class Feeds:
         self._ends: dict[str, bytes] = {}  # the same as Redis reads it
         self._head = b""
         self._found = False
+        self.away: dict[str, str] = {}  # feeds on nodes of a cluster that gave no answer when last asked, and why
+
+    def is_away(self, tenant: str) -> bool:
+        """Whether the node that has this tenant gave no answer while others did."""
+        return bool(self.away) and keys_of(tenant).changes in self.away
+
+    @property
+    def are_partly_there(self) -> bool:
+        """Whether some nodes of a cluster answer; one server is there, or it is not."""
+        return self._connection.is_cluster and len(self.away) < len(FEEDS)
 
     async def begin(self) -> None:
-        """Go to the end of every feed: what is loaded from now on is loaded with all that stands before."""
-        commands = [("XREVRANGE", changes_of(shard), "+", "-", "COUNT", 1) for shard in SHARDS]
-        ends = await ask_all(self._connection, commands)
-        for shard, end in zip(SHARDS, ends, strict=True):
-            self._come_to(changes_of(shard), end[0][0] if end else b"0-0")
+        """Go to the end of every feed: what is loaded from now on is loaded with all that stands before.
+
+        Those of a node that is away begin when it is back; what was loaded before is looked at every second anyway.
+        """
+        if self._connection.is_cluster:
+            await self._asked_for(FEEDS)
+            self._raise_if_all_are_away()
+            return
+        ends = await ask_all(self._connection, [_end_of(feed) for feed in FEEDS])
+        for feed, end in zip(FEEDS, ends, strict=True):
+            self._come_to(feed, end[0][0] if end else b"0-0")
         arguments = [b"XREAD", b"COUNT", b"1000", b"BLOCK", b"%d" % BLOCK_MILLISECONDS, b"STREAMS"]
         arguments += [feed.encode() for feed in self._seen]
         self._head = b"*%d\r\n" % (len(arguments) + len(self._ends)) + b"".join(map(_packed, arguments))
@@ -72,10 +90,55 @@ class Feeds:
         self._ends[feed] = _packed(end)
 
     async def _polled(self) -> list[tuple[str, list[tuple[bytes, dict[bytes, bytes]]]]]:
+        """What is new where a node answers. StoreUnavailable if none does."""
         await asyncio.sleep(POLL_SECONDS)
-        commands = [("XRANGE", feed, b"(" + seen, "+", "COUNT", 1000) for feed, seen in self._seen.items()]
-        answers = await ask_all(self._connection, commands)
-        return [(feed, entries) for feed, entries in zip(self._seen, answers, strict=True) if entries]
+        # A node that hangs would hold up the others each time: what is away is asked for aside, by `find_again`.
+        found = await self._asked_for([feed for feed in FEEDS if feed not in self.away] or FEEDS)
+        self._raise_if_all_are_away()
+        return found
+
+    async def find_again(self) -> None:
+        """Ask whether feeds that are away are there again; `changes` then goes on with them where it was.
+
+        StoreUnavailable if all are away, and stay so.
+        """
+        if self.away:
+            try:
+                await self._asked_for(list(self.away))
+            except StoreDamaged:
+                self.away.clear()  # `changes` will tell
+        self._raise_if_all_are_away()
+
+    async def _asked_for(self, feeds: Sequence[str]) -> list[tuple[str, list[tuple[bytes, dict[bytes, bytes]]]]]:
+        commands = [_behind(feed, self._seen[feed]) if feed in self._seen else _end_of(feed) for feed in feeds]
+        try:
+            answers = await ask_nodes(self._connection, commands)
+        except StoreUnavailable as error:  # not even one of the nodes says where the others are
+            answers = [error] * len(feeds)
+        return [(feed, answer) for feed, answer in zip(feeds, answers, strict=True) if self._is_new(feed, answer)]
+
+    def _is_new(self, feed: str, answer: list[tuple[bytes, dict[bytes, bytes]]] | StoreUnavailable) -> bool:
+        """Note whether a feed is there; whether this tells of changes."""
+        if isinstance(answer, StoreUnavailable):
+            self.away[feed] = str(answer)
+            return False
+        self.away.pop(feed, None)
+        if feed not in self._seen:
+            self._come_to(feed, answer[0][0] if answer else b"0-0")
+            return False
+        return bool(answer)
+
+    def _raise_if_all_are_away(self) -> None:
+        if len(self.away) == len(FEEDS):
+            raise StoreUnavailable(next(iter(self.away.values())))
+
+
+def _end_of(feed: str) -> tuple[Argument, ...]:
+    return ("XREVRANGE", feed, "+", "-", "COUNT", 1)
+
+
+def _behind(feed: str, seen: bytes) -> tuple[Argument, ...]:
+    return ("XRANGE", feed, b"(" + seen, "+", "COUNT", 1000)
 
 
 def _packed(argument: bytes) -> bytes:

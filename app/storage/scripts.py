@@ -88,6 +88,6 @@ async def _send(connection: Connection, calls: Sequence[Call], how: str) -> list
 
 async def _alone(connection: Connection, call: Call, how: str) -> Any:  # noqa: ANN401 - each script has an answer of its own
     try:
-        return await connection.redis.execute_command(*call.command(how))
+        return await connection.redis.execute_command(*call.command(how))  # type: ignore[no-untyped-call]
     except (RedisError, RedisClusterException, OSError) as error:
         return error

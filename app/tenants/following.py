@@ -9,6 +9,7 @@ from itertools import islice
 
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.feeds import Feeds
+from app.storage.keys import SHARDS
 from app.storage.log import Log, Meta, Position
 from app.tenants.catching_up import CatchingUp
 from app.tenants.errors import LogReplaced, TenantDamaged
@@ -37,6 +38,7 @@ class Follower:
         self._next = 0
         self.trouble: str | None = "no contact yet"
         self.contact_at = time.monotonic()
+        self._is_part_away = False
 
     async def follow(self) -> None:
         """Apply what others append, until cancelled."""
@@ -46,10 +48,12 @@ class Follower:
                 if not begun:
                     await self._feeds.begin()
                     begun = True
-                for name, version in (await self._feeds.changes()).items():
+                changes = await self._feeds.changes()
+                self._tell_of_parts()
+                for name, version in changes.items():
                     await self._changed(name, version)
             except StoreUnavailable as error:
-                self._lost(str(error))
+                self._missed(error)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 logger.exception("following the logs")
@@ -59,10 +63,11 @@ class Follower:
         """Look every second where the logs stand: feeds are capped, stores can be emptied. Until cancelled."""
         while True:
             try:
+                await self._feeds.find_again()
                 await self.look_once()
                 self._found()
             except StoreUnavailable as error:
-                self._lost(str(error))
+                self._missed(error)
             except Exception:
                 logger.exception("looking at the logs")
             await asyncio.sleep(LOOK_SECONDS)
@@ -70,11 +75,12 @@ class Follower:
     async def look_once(self) -> None:
         """Compare some tenants in memory with their logs; the next call goes on with the next ones."""
         self._next = self._next if self._next < len(self._held) else 0
-        tenants = list(islice(self._held.values(), self._next, self._next + LOOKED_AT_ONCE))
+        some = islice(self._held.values(), self._next, self._next + LOOKED_AT_ONCE)
+        tenants = [tenant for tenant in some if not self._feeds.is_away(tenant.name)]
         self._next += LOOKED_AT_ONCE
         before = [(tenant.state.version, tenant.chain) for tenant in tenants]
         metas = await self._log.metas([tenant.name for tenant in tenants]) if tenants else []
-        if not tenants:
+        if not tenants and not self._feeds.away:
             await self._log.count()
         for tenant, (version, chain), meta in zip(tenants, before, metas, strict=True):
             with self._damage_noted(tenant):
@@ -129,6 +135,30 @@ class Follower:
             if text not in self._mending.notes:
                 self._mending.note(text)
 
+    def _missed(self, error: StoreUnavailable) -> None:
+        """Something could not be asked for. In a cluster that may be a node which has just gone: the feeds tell."""
+        if not self._feeds.are_partly_there:
+            self._lost(str(error))
+
+    @property
+    def part_trouble(self) -> str | None:
+        """What is the matter with a part of a cluster while the rest is there."""
+        away = self._feeds.away
+        return f"{len(away)} of {len(SHARDS)} shards are away ({next(iter(away.values()))})" if away else None
+
+    def trouble_with(self, tenant: str) -> str | None:
+        """What keeps a tenant's things from being written."""
+        return self.trouble or (self.part_trouble if self._feeds.is_away(tenant) else None)
+
+    def _tell_of_parts(self) -> None:
+        """Log it when nodes of a cluster go away, and when all are back."""
+        away = self.part_trouble
+        if away and not self._is_part_away:
+            logger.error("%s; feedback of their tenants is refused until they are back", away)
+        elif self._is_part_away and not away:
+            logger.info("in contact with all of the store")
+        self._is_part_away = bool(away)
+
     def _lost(self, trouble: str) -> None:
         if self.trouble is None:
             logger.error("%s; predictions go on, feedback is refused until it is back", trouble)
@@ -138,7 +168,8 @@ class Follower:
         if self.trouble is not None:
             logger.info("in contact with the store")
         self.trouble = None
-        self.contact_at = time.monotonic()
+        if not self._feeds.away:
+            self.contact_at = time.monotonic()
 
 
 def _is_behind(version: int, chain: str, there: Position) -> bool:

@@ -50,7 +50,7 @@ class Measuring:
         await self._survey(named)
         kept = await self._kept([tenant.name for tenant in named])
         return WorkerReading(
-            store_up=self.follower.trouble is None,
+            store_up=self.follower.trouble is None and self.follower.part_trouble is None,
             store_contact_age_seconds=time.monotonic() - self.follower.contact_at,
             tenants_held=len(self.holding.tenants),
             tenants_memory_bytes=self.holding.bytes,

@@ -53,6 +53,9 @@ class Trouble(Protocol):
 
     trouble: str | None
 
+    def trouble_with(self, tenant: str) -> str | None:
+        """The same for one tenant: of a cluster, only its node may be away."""
+
 
 class Pending:
     """The kept predictions of this worker, until they are written, and of all workers after that."""
@@ -85,7 +88,7 @@ class Pending:
         """The same for several predictions."""
         if not self._enabled or not tenant.state.config.values["keep_predictions"]:
             return [None] * len(given)
-        if self._contact.trouble is not None or self._bytes > BYTES_WAITING:
+        if self._contact.trouble_with(tenant.name) is not None or self._bytes > BYTES_WAITING:
             self._telemetry.not_kept += len(given)
             return [None] * len(given)
         now = time.time_ns() // 1_000_000

@@ -232,7 +232,7 @@ class Tenants:
         trouble = self.follower.trouble
         damaged = sorted(self._holding.damaged)
         parts = {
-            "redis": Part(trouble is None, trouble or "in contact"),
+            "redis": Part(trouble is None, trouble or self.follower.part_trouble or "in contact"),
             "tenants": Part(
                 ok=True,  # the others are well: one damaged tenant must not take the service away from them
                 detail=f"{len(self._holding.tenants):,} in memory, {self._holding.bytes:,} bytes"

@@ -89,7 +89,7 @@ def failed_over(found: FailedOver) -> str:
     predictions = _sentences(
         f"Predictions, for all tenants: {found.predictions:,} asked, {found.predictions_refused:,} refused,",
         f"{_latency(found.prediction)}. {found.not_ready} of {found.services} services said 503 at `/readyz`",
-        "meanwhile: a balancer that goes by it takes away services that still predict.",
+        "meanwhile: they are ready as long as some node answers.",
     )
     put_back = _sentences(
         "The replica had been cut off shortly before, so that it lacked what was acknowledged last, as asynchronous",

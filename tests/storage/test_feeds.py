@@ -1,8 +1,15 @@
+import asyncio
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
 import pytest
 
 from app.storage.connecting import Connection
+from app.storage.errors import StoreUnavailable
 from app.storage.feeds import Feeds
-from app.storage.log import Draft, Group, Log
+from app.storage.log import Draft, Group, Log, Position
+from tests.servers import cluster
+from tests.storage.connections import connected
 
 pytestmark = pytest.mark.anyio
 
@@ -26,3 +33,68 @@ async def test_nothing_new_is_no_change(connection: Connection) -> None:
     feeds = Feeds(connection)
     await feeds.begin()
     assert await feeds.changes() == {}
+
+
+@pytest.mark.e2e
+async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_followed(tmp_path: Path) -> None:
+    names = [f"tenant-{k}" for k in range(24)]  # on all nodes
+    with cluster(tmp_path, "--cluster-require-full-coverage", "no") as three:
+        async with connected(three.url) as ours, connected(three.url) as theirs:
+            feeds, late, log = Feeds(ours), Feeds(ours), Log(theirs, 60)
+            born = {name: await log.create(name) for name in names}
+            await feeds.begin()
+            three.nodes[0].kill()
+            there = await appended(log, born)
+            assert 0 < len(there) < len(names)
+            assert await told(feeds, there) == dict.fromkeys(there, 1)
+            assert {name for name in names if feeds.is_away(name)} == set(names) - there
+            await late.begin()
+            for each in (feeds, late):
+                await each.find_again()
+                assert each.away
+                assert each.are_partly_there
+            await asyncio.to_thread(three.nodes[0].start)
+            await asyncio.to_thread(three.wait_until_ok)
+            lost = {name: born[name] for name in names if name not in there}
+            assert await appended(log, lost) == lost.keys()
+            for each in (feeds, late):
+                await each.find_again()  # which takes nothing away from what `changes` tells
+                assert not each.away
+            assert await told(feeds, lost.keys()) == dict.fromkeys(lost, 1)
+            assert await appended(log, lost) == lost.keys()
+            assert await told(late, lost.keys()) == dict.fromkeys(lost, 2)  # it goes on from where it found the feeds
+
+
+@pytest.mark.e2e
+async def test_a_cluster_of_which_no_node_answers_is_unavailable_and_followed_again(tmp_path: Path) -> None:
+    with cluster(tmp_path) as three:
+        async with connected(three.url) as connection:
+            feeds, log = Feeds(connection), Log(connection, 60)
+            born = await log.create("acme")
+            await feeds.begin()
+            for node in three.nodes:
+                node.kill()
+            for _ in range(2):
+                with pytest.raises(StoreUnavailable):
+                    await feeds.changes()
+            assert not feeds.are_partly_there
+            for node in three.nodes:
+                await asyncio.to_thread(node.start)
+            await asyncio.to_thread(three.wait_until_ok)
+            assert await appended(log, {"acme": born}) == {"acme"}
+            assert await told(feeds, {"acme"}) == {"acme": 1}
+
+
+async def appended(log: Log, tenants: dict[str, Position]) -> set[str]:
+    """Append something to each; to whose logs that was possible."""
+    answers = await log.append([Group(name, position, [Draft(b"something")]) for name, position in tenants.items()])
+    return {name for name, answer in zip(tenants, answers, strict=True) if not isinstance(answer, StoreUnavailable)}
+
+
+async def told(feeds: Feeds, tenants: AbstractSet[str]) -> dict[str, int]:
+    """What is told until all of them were named."""
+    changes: dict[str, int] = {}
+    async with asyncio.timeout(5):
+        while not tenants <= changes.keys():
+            changes |= await feeds.changes()
+    return changes

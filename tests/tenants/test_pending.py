@@ -31,6 +31,9 @@ def _empty(store: Server) -> None:
 class Contact:
     trouble: str | None = None
 
+    def trouble_with(self, tenant: str) -> str | None:
+        return self.trouble or ("its node is away" if tenant == "away" else None)
+
 
 @asynccontextmanager
 async def pending_of(url: str, contact: Contact | None = None, *, enabled: bool = True) -> AsyncIterator[Pending]:
@@ -168,3 +171,11 @@ async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tm
         with pytest.raises(PredictionExpired):
             await pending.recall("acme", ids[0])
     await connection.aclose()
+
+
+async def test_only_predictions_of_tenants_whose_node_is_there_are_kept(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+        tenant, away = await tenants.hold("acme"), await tenants.hold("away")
+        verdict = tenant.predict(feedback(1).example)
+        assert pending.keep(tenant, b"x", verdict) is not None
+        assert pending.keep(away, b"x", verdict) is None

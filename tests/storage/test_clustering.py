@@ -1,0 +1,131 @@
+"""A cluster of which a part is away, or moves: whatever lies elsewhere goes on."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from redis.crc import key_slot
+
+from app.storage.asking import ask, ask_all, ask_nodes
+from app.storage.clustering import NoticingCluster
+from app.storage.connecting import Connection
+from app.storage.errors import StoreUnavailable
+from tests.servers import DURABLE, ClusterOfThree, Server, cluster, free_cluster_port, valkey_binary, wait_until
+from tests.storage.connections import connected
+
+pytestmark = pytest.mark.anyio
+
+PARTLY = ("--cluster-require-full-coverage", "no")  # otherwise one node that is away stops the others, too
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterOfThree]:
+    with cluster(tmp_path_factory.mktemp("cluster"), *PARTLY) as nodes:
+        yield nodes
+
+
+@contextmanager
+def killed(node: int, nodes: ClusterOfThree) -> Iterator[None]:
+    """One node is away for a while."""
+    nodes.nodes[node].kill()
+    try:
+        yield
+    finally:
+        nodes.nodes[node].start()
+        nodes.wait_until_ok()
+
+
+def keys_on(node: int, count: int = 1) -> list[str]:
+    """Keys of slots that a node has."""
+    first, last = ClusterOfThree.RANGES[node]
+    return [key for key in (f"key:{k}" for k in range(1000)) if first <= key_slot(key.encode()) <= last][:count]
+
+
+def first_primary(connection: Connection, nodes: ClusterOfThree) -> int:
+    """The one that redis-py turns to with whatever has no key."""
+    assert isinstance(connection.redis, NoticingCluster)
+    port = connection.redis.get_default_node().port
+    return [node.port for node in nodes.nodes].index(int(port))
+
+
+async def test_while_the_first_primary_is_away_the_others_are_reached(three: ClusterOfThree) -> None:
+    async with connected(three.url) as connection:
+        await connection.ping()
+        dead = first_primary(connection, three)
+        (lost,), (kept,) = keys_on(dead), keys_on((dead + 1) % 3)
+        await ask(connection, "SET", kept, "here")
+        with killed(dead, three):
+            with pytest.raises(StoreUnavailable):  # in a pipeline, after which redis-py does not turn to another node
+                await ask_all(connection, [("GET", lost), ("GET", kept)])
+            assert [await ask(connection, "GET", kept) for _ in range(3)] == [b"here"] * 3
+
+
+@pytest.mark.parametrize("dead", range(2))
+async def test_who_comes_while_a_primary_is_away_reaches_the_others(dead: int, three: ClusterOfThree) -> None:
+    (kept,) = keys_on((dead + 1) % 3)
+    with killed(dead, three):
+        for _ in range(3):  # redis-py begins with any node
+            async with connected(three.url) as connection:
+                assert await ask(connection, "SET", kept, "here")
+
+
+async def test_nodes_are_asked_each_for_itself(three: ClusterOfThree) -> None:
+    commands = [("EXISTS", key) for node in range(3) for key in keys_on(node, 2)]
+    async with connected(three.url) as connection:
+        answers = await ask_nodes(connection, commands)
+        with killed(1, three):
+            for _ in range(3):  # by a connection that breaks, and by none
+                *first, lost, lost_too, last, very_last = await ask_nodes(connection, commands)
+                assert [*first, last, very_last] == answers[:2] + answers[4:]
+                assert isinstance(lost, StoreUnavailable)
+                assert isinstance(lost_too, StoreUnavailable)
+        assert await ask_nodes(connection, commands) == answers
+
+
+async def test_what_is_under_way_is_answered_while_slots_move(three: ClusterOfThree) -> None:
+    (_, waited_for), moved = keys_on(1, 2), keys_on(0, 14)[2:]  # keys that no other test uses
+    async with connected(three.url) as connection:
+        await connection.ping()
+        waiting = asyncio.create_task(ask(connection, "BLPOP", waited_for, 2))
+        for key in moved:
+            move(key_slot(key.encode()), three)
+            assert await ask(connection, "GET", key) is None
+        await ask(connection, "RPUSH", waited_for, "answer")
+        assert await waiting == (waited_for.encode(), b"answer")
+
+
+def move(slot: int, nodes: ClusterOfThree) -> None:
+    """Move a slot without keys to the last node, at once: its epoch is the highest, so that the others believe it."""
+    name = nodes.nodes[2].ask("CLUSTER", "MYID")
+    for node in reversed(nodes.nodes):
+        node.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+
+
+@pytest.mark.e2e
+async def test_a_slot_is_followed_to_a_node_that_has_none_yet(three: ClusterOfThree, tmp_path: Path) -> None:
+    *_, key = keys_on(0, 20)
+    slot, source = key_slot(key.encode()), three.nodes[0]
+    with fourth(tmp_path / "fourth", three) as target:
+        async with connected(three.url) as connection:
+            await connection.ping()
+            target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
+            source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
+            assert await ask(connection, "SET", key, "there")
+            (told,) = await ask_all(connection, [("GET", key)])
+            assert told == b"there"
+        assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == 1
+
+
+@contextmanager
+def fourth(folder: Path, nodes: ClusterOfThree) -> Iterator[Server]:
+    """A node more, without slots. It refuses everything in its first two seconds."""
+    options = (*DURABLE, *PARTLY, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000")
+    with Server(valkey_binary(), folder, *options, port=free_cluster_port()) as server:
+        server.start()
+        nodes.nodes[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port)
+        wait_until(lambda: b"cluster_state:ok" in bytes(server.ask("CLUSTER", "INFO")), "the node does not join")
+        known = f":{server.port}@".encode()
+        wait_until(lambda: all(known in bytes(node.ask("CLUSTER", "NODES")) for node in nodes.nodes), "nobody knows it")
+        yield server
