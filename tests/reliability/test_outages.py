@@ -68,7 +68,7 @@ def check_outage(service: Service) -> None:
     assert not part["ok"]
     assert "Redis" in part["detail"]
     predicted = service.predict("acme", **input_of(1))
-    assert predicted.status_code == 200
+    assert predicted.status_code == 200, predicted.text
     assert predicted.json()["prediction_id"] is None
 
 
