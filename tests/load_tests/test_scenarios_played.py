@@ -123,7 +123,7 @@ def test_a_short_run_ends_well_with_a_report_and_leaves_nothing(played: Played) 
 def test_a_missed_threshold_is_named_and_decides_the_exit_code(played: Played) -> None:
     code, output = played.ended()
     assert code == 1, output
-    assert "Missed: feedback: more requests than requests: wanted at least 2 x, measured 1 x." in output
+    assert "- feedback: more requests than requests: wanted at least 2 x, measured 1 x." in output
 
 
 @pytest.mark.parametrize(("sign", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 1)])
