@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import count, cycle
 from typing import Self
@@ -16,7 +17,7 @@ MISTAKE = 500  # must never be answered; a client sends the label again all the 
 NOT_NOW = (503, NO_ANSWER, MISTAKE)
 
 
-class Traffic:
+class Traffic(ABC):
     """Clients that ask, one after the other, until the block ends."""
 
     def __init__(self, clients: int) -> None:
@@ -25,9 +26,9 @@ class Traffic:
         self._tasks: list[asyncio.Task[None]] = []
         self.answers: list[Answer] = []
 
+    @abstractmethod
     async def ask(self) -> None:
         """Ask the next one."""
-        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         """Begin."""
