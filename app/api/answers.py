@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
+from typing import Final
 
 import msgspec
 from starlette.responses import Response
@@ -16,6 +17,8 @@ NDJSON = b"application/x-ndjson"
 BINARY = b"application/octet-stream"
 
 Headers = Iterable[tuple[bytes, bytes]]
+
+AT_ONCE: Final = "at_once"  # where the scope has what answers with one write, if the server can do that
 
 encode = msgspec.json.Encoder().encode
 encode_lines = msgspec.json.Encoder().encode_lines

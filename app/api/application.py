@@ -36,7 +36,7 @@ class Application(FastAPI):
         app: ASGIApp = Shortcut(self.router)
         for middleware in reversed(self.user_middleware):
             app = middleware.cls(app, *middleware.args, **middleware.kwargs)
-        return Boundary(app, self.state.watching, self.state.shedding)
+        return Boundary(app, self.state.watching, self.state.shedding, is_alone=not self.user_middleware)
 
     def openapi(self) -> dict[str, Any]:
         """The document, made once: FastAPI would ask Pydantic for schemas, and leave out every null of an example."""

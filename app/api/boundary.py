@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.answers import Answer, NoContent, problem
+from app.api.answers import AT_ONCE, Answer, NoContent, problem
 from app.api.delaying import HOLD_BACK
 from app.api.errors import ClientGone, Overloaded, TooManyRequests
 from app.api.limiting import ALLOWANCE
@@ -29,8 +29,11 @@ log = logging.getLogger(__name__)
 class Boundary:
     """The outermost layer: what is too much, request ids, problems, OPTIONS."""
 
-    def __init__(self, app: ASGIApp, watching: Watching, shedding: Shedding | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, watching: Watching, shedding: Shedding | None = None, *, is_alone: bool = True
+    ) -> None:
         self._app = app
+        self._is_alone = is_alone  # else others between here and the routes want to see answers, too
         self._watching = watching
         self._shedding = shedding or Shedding(watching.requests)
         self._prefix = secrets.token_hex(6).encode()  # of this process: two replicas never make the same id
@@ -52,6 +55,15 @@ class Boundary:
                 status = message["status"]
                 message["headers"] = [*message["headers"], *_on_every_answer(scope)]
             await send(message)
+
+        if (whole := scope.pop(AT_ONCE, None)) is not None and self._is_alone:
+
+            def at_once(done: Answer) -> bool:
+                nonlocal status
+                status = done.status_code
+                return bool(whole(done, _on_every_answer(scope)))
+
+            scope[AT_ONCE] = at_once
 
         requests = self._watching.requests
         counts = scope["path"] not in ALWAYS_HEARD  # whoever asks how we are takes no other's place

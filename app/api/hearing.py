@@ -40,7 +40,9 @@ async def heard_all(serve: Serving, tenant: Tenant, asked: Sequence[Asked]) -> t
             await asyncio.sleep(0)
     absent = [index for index, each in enumerate(heard) if each is None]
     if absent:
-        recalled = await asyncio.gather(*(_recalled(serve, tenant, asked[index]) for index in absent))
+        # One alone needs no task, which would have to wait for its turn.
+        recalling = [_recalled(serve, tenant, asked[index]) for index in absent]
+        recalled = await asyncio.gather(*recalling) if len(recalling) > 1 else [await recalling[0]]
         for index, back in zip(absent, recalled, strict=True):
             heard[index] = back
     return heard, cuts  # type: ignore[return-value]  # none is None now

@@ -1,6 +1,7 @@
 """HTTP as uvicorn speaks it, with an end to its patience: slow or endless heads, and answers that nobody takes.
 
-Who is refused waits for it: the answer is held back by a timer, without a task, and the body is not kept.
+Who is refused waits for it: the answer is held back by a timer, without a task, and the body is not kept. What is
+answered as a whole goes out with one write: uvicorn makes two, and each wakes the client.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from httptools import HttpParserError
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from app.api.answers import Answer, problem
+from app.api.answers import AT_ONCE, Answer, Headers, problem
 from app.api.boundary import NOSNIFF, REQUEST_ID
 from app.api.delaying import HOLD_BACK, Delay
 from app.api.errors import HeadTooLarge, InvalidHTTP
@@ -91,6 +92,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._is_head_open = False
         self._head_arrived()
         self.scope[HOLD_BACK] = self.hold_back  # type: ignore[typeddict-unknown-key]  # ours
+        self.scope[AT_ONCE] = self.answer_at_once  # type: ignore[typeddict-unknown-key]  # ours
         super().on_headers_complete()
         if self._is_extra:
             self.scope[EXTRA] = True  # type: ignore[typeddict-unknown-key]  # ours
@@ -113,6 +115,22 @@ class PatientProtocol(HttpToolsProtocol):
             self.transport.close()
         elif self._is_head_open and self._head_timer is None:
             self._await_head()
+
+    def answer_at_once(self, answer: Answer, more: Headers) -> bool:
+        """Answer the request under way; False if the client has yet to take what was sent before."""
+        cycle = self._running
+        assert cycle is not None
+        if self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        if not cycle.disconnected:
+            has_body = cycle.scope["method"] != "HEAD"
+            self.transport.write(self._whole(answer, more, closes=not cycle.keep_alive, has_body=has_body))
+            cycle.message_event.set()
+            if not cycle.keep_alive:
+                self.transport.close()
+            cycle.on_response()
+        return True
 
     def hold_back(self, answer: Answer) -> None:
         """Answer the request under way so, but not yet: it is refused, and who asks again at once has to wait."""
@@ -210,9 +228,9 @@ class PatientProtocol(HttpToolsProtocol):
         answer = problem(kind_of(error), detail_of(error), request_id, "", headers)
         return self._whole(answer, closes=True)
 
-    def _whole(self, answer: Answer, *, closes: bool, has_body: bool = True) -> bytes:
+    def _whole(self, answer: Answer, more: Headers = (), *, closes: bool, has_body: bool = True) -> bytes:
         """An answer as it is sent."""
-        headers = [*self.server_state.default_headers, *answer.raw_headers]
+        headers = [*self.server_state.default_headers, *answer.raw_headers, *more]
         lines = [b"%b: %b\r\n" % header for header in headers] + ([b"connection: close\r\n"] if closes else [])
         return b"".join([STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body) if has_body else b""])
 

@@ -14,6 +14,7 @@ from app.access.errors import Forbidden, Unauthenticated
 from app.access.guard import Guard
 from app.access.keys import Key
 from app.access.labelling import LabelRates
+from app.api.answers import AT_ONCE, Answer
 from app.api.documenting import ROLE
 from app.api.inputs import tenant_name
 from app.api.limiting import Limiter
@@ -127,7 +128,9 @@ class DirectRoute(APIRoute):
         if self.is_audited:
             await self._note(serve, scope)
         answer = await self.endpoint(Request(scope, receive))
-        await answer(scope, receive, send)
+        at_once = scope.get(AT_ONCE)
+        if at_once is None or not isinstance(answer, Answer) or not at_once(answer):
+            await answer(scope, receive, send)
 
     def _admitted(self, serve: Serving, scope: Scope) -> Key | None:
         try:
