@@ -9,8 +9,7 @@ from redis.exceptions import RedisClusterException, RedisError
 from app.storage.clustering import NoticingCluster
 from app.storage.connecting import Connection, store_errors
 from app.storage.errors import StoreDamaged, StoreUnavailable
-
-Argument = str | bytes | int | memoryview
+from app.storage.sending import Argument
 
 
 async def ask(connection: Connection, *command: Argument) -> Any:  # noqa: ANN401 - each command has an answer of its own

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from redis._parsers import AsyncCommandsParser
 from redis.asyncio.cluster import ClusterNode, ClusterPipeline, NodesManager, RedisCluster
-from redis.asyncio.connection import Connection, SSLConnection
 from redis.cluster import PRIMARY
 from redis.exceptions import ClusterDownError, ConnectionError, SlotNotCoveredError, TimeoutError  # noqa: A004 - its names
+
+from app.storage.sending import TcpConnection, TlsConnection
 
 SIGNS_OF_CHANGE: Final = (ConnectionError, TimeoutError, ClusterDownError, SlotNotCoveredError)
 
@@ -21,7 +22,7 @@ class NoticingCluster(RedisCluster):
         super().__init__(reinitialize_steps=0, **options)
         self.commands_parser = _Commands(self.nodes_manager)
         # All nodes, those found later too, are made with these arguments.
-        kind = _NoticingSSLConnection if options.get("ssl") else _NoticingConnection
+        kind = _NoticingTlsConnection if options.get("ssl") else _NoticingConnection
         self.connection_kwargs["connection_class"] = kind
         for node in self.nodes_manager.startup_nodes.values():
             node.connection_class = kind
@@ -111,7 +112,7 @@ class _NoticingPipeline(ClusterPipeline):
         return answers
 
 
-class _NoticingConnection(Connection):
+class _NoticingConnection(TcpConnection):
     """Connects again when the server has hung up meanwhile; for a single server redis-py's pool does that."""
 
     async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:  # noqa: FBT001, FBT002 - its signature
@@ -120,5 +121,5 @@ class _NoticingConnection(Connection):
         await super().send_packed_command(command, check_health)
 
 
-class _NoticingSSLConnection(SSLConnection, _NoticingConnection):
+class _NoticingTlsConnection(_NoticingConnection, TlsConnection):
     pass

@@ -9,8 +9,6 @@ from typing import Any, Final, Protocol, Self
 
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.connection import Connection as TcpConnection
-from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
@@ -20,6 +18,13 @@ from app.storage.addresses import Address, address_of
 from app.storage.clustering import NoticingCluster
 from app.storage.errors import StoreUnusable
 from app.storage.failing import store_error, store_errors
+from app.storage.sending import (
+    SentinelConnection,
+    SentinelTlsConnection,
+    SocketConnection,
+    TcpConnection,
+    TlsConnection,
+)
 
 __all__ = ["AnyRedis", "Connection", "advice", "connect", "store_error", "store_errors"]
 
@@ -114,10 +119,10 @@ class Connection:
     def _made(self, options: dict[str, Any]) -> AnyRedis:
         match self.address.kind:
             case "socket":
-                return Redis.from_pool(ConnectionPool(UnixDomainSocketConnection, **options))
+                return Redis.from_pool(ConnectionPool(SocketConnection, **options))
             case "server":
                 host, port = self.address.nodes[0]
-                kind = SSLConnection if self.address.encrypted else TcpConnection
+                kind = TlsConnection if self.address.encrypted else TcpConnection
                 return Redis.from_pool(ConnectionPool(kind, host=host, port=port, **options))
             case "sentinel":
                 return self._made_by_sentinel(options)
@@ -133,7 +138,8 @@ class Connection:
         asked = encryption | shared | own | plain | dict(self.address.sentinel_options)
         sentinel = Sentinel(self.address.nodes, sentinel_kwargs=asked)  # type: ignore[no-untyped-call]
         self._sentinels.append(sentinel)
-        made: Redis = sentinel.master_for(self.address.primary, **encryption, **options)
+        kind = SentinelTlsConnection if self.address.encrypted else SentinelConnection
+        made: Redis = sentinel.master_for(self.address.primary, connection_class=kind, **encryption, **options)
         return made
 
 

@@ -6,15 +6,16 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from app.storage.asking import Argument, ask_all, ask_nodes
+from app.storage.asking import ask_all, ask_nodes
 from app.storage.connecting import AnyRedis, Connection, store_errors
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.keys import SHARDS, changes_of, keys_of
 from app.storage.log import changes_in
+from app.storage.sending import Argument, exchange
 
 FEEDS = tuple(changes_of(shard) for shard in SHARDS)
 BLOCK_MILLISECONDS = 1000
-REST_SECONDS = 0.005  # after changes: asking costs what a dozen labels cost, so what comes meanwhile is read together
+REST_SECONDS = 0.02  # after changes: asking costs what a dozen labels cost, so what comes meanwhile is read together
 POLL_SECONDS = 0.05  # in a cluster, where no command can wait for streams of several slots
 
 
@@ -77,13 +78,10 @@ class Feeds:
     async def _asked(self, client: AnyRedis) -> Any:  # noqa: ANN401 - as Redis answers
         """Send the command as bytes: redis-py takes 0.4 ms to write its 518 arguments."""
         assert isinstance(client, Redis)
-        pool = client.connection_pool
-        connection = await pool.get_connection()  # type: ignore[no-untyped-call]
-        try:
-            await connection.send_packed_command(b"".join([self._head, *self._ends.values()]))
-            return await connection.read_response()
-        finally:
-            await pool.release(connection)
+        (answer,) = await exchange(client, b"".join([self._head, *self._ends.values()]), 1)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def _come_to(self, feed: str, end: bytes) -> None:
         self._seen[feed] = end

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from app.storage import scripts
-from app.storage.asking import Argument, ask
+from app.storage.asking import ask
 from app.storage.connecting import Connection
 from app.storage.keys import KEYRING
+from app.storage.sending import Argument
 
 VERSION = b"version"
 

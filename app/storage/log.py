@@ -15,10 +15,11 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from app.storage import scripts
-from app.storage.asking import Argument, ask, ask_each
+from app.storage.asking import ask, ask_each
 from app.storage.connecting import Connection, store_error
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.storage.keys import TENANTS, TenantKeys, keys_of
+from app.storage.sending import Argument
 
 REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
 

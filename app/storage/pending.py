@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.storage import scripts
-from app.storage.asking import Argument, ask, ask_all
+from app.storage.asking import ask, ask_all
 from app.storage.connecting import Connection
 from app.storage.keys import keys_of
+from app.storage.sending import Argument
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 
-from app.storage.asking import Argument
 from app.storage.connecting import Connection, store_errors
+from app.storage.sending import Argument, exchange, packed
 
 FOLDER = Path(__file__).parent / "lua"
 
@@ -76,14 +77,12 @@ async def _run_all(connection: Connection, calls: Sequence[Call]) -> list[Any]:
 
 async def _send(connection: Connection, calls: Sequence[Call], how: str) -> list[Any]:
     with store_errors(connection.shown):
+        if isinstance(connection.redis, Redis):
+            commands = [packed(call.command(how)) for call in calls]
+            return await exchange(connection.redis, b"".join(commands), len(commands))
         if len(calls) == 1:
             return [await _alone(connection, calls[0], how)]
-        if connection.is_cluster:
-            return list(await asyncio.gather(*(_alone(connection, call, how) for call in calls)))
-        async with connection.redis.pipeline(transaction=False) as pipeline:
-            for call in calls:
-                pipeline.execute_command(*call.command(how))
-            return list(await pipeline.execute(raise_on_error=False))
+        return list(await asyncio.gather(*(_alone(connection, call, how) for call in calls)))
 
 
 async def _alone(connection: Connection, call: Call, how: str) -> Any:  # noqa: ANN401 - each script has an answer of its own

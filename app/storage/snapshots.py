@@ -8,10 +8,11 @@ from itertools import chain
 from app.learning.chunks import Data
 from app.learning.snapshot import Chunk, read_header
 from app.storage import scripts
-from app.storage.asking import Argument, ask
+from app.storage.asking import ask
 from app.storage.connecting import Connection
 from app.storage.keys import keys_of
 from app.storage.log import Position
+from app.storage.sending import Argument
 
 LOCK_MILLISECONDS = 60_000
 BYTES_AT_ONCE = 1 << 18  # everyone waits while the store syncs so much to its disk: 0.6 ms, and 1.6 ms for a MiB

@@ -97,7 +97,7 @@ async def test_an_encrypted_server_is_reached(tmp_path: Path) -> None:
 async def test_an_encrypted_url_never_connects_in_the_clear(valkey: Server) -> None:
     async with connected(valkey.url.replace("redis:", "rediss:"), timeout_seconds=0.3) as connection:
         assert isinstance(connection.redis, Redis)
-        assert connection.redis.connection_pool.connection_class is SSLConnection
+        assert issubclass(connection.redis.connection_pool.connection_class, SSLConnection)
         with pytest.raises(StoreUnavailable):
             await connection.ping()
 

@@ -1,0 +1,87 @@
+"""redis-py's connections, made to send at once, and commands that need nothing of redis-py but these.
+
+redis-py lets another task write a command, so that it can be timed, and waits for it: three rounds of the event loop
+before the command has left. Where each round serves some dozen requests, a label would spend most of its time so.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import hiredis
+from redis.asyncio import Redis
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
+from redis.exceptions import ConnectionError, ResponseError, TimeoutError  # noqa: A004 - its names
+
+Argument = str | bytes | int | memoryview
+
+
+def packed(command: Sequence[Argument]) -> bytes:
+    """A command as Redis reads it."""
+    return bytes(hiredis.pack_command(tuple(command)))  # type: ignore[arg-type]  # of any length
+
+
+async def exchange(client: Redis, commands: bytes, count: int) -> list[Any]:
+    """Send so many commands, and return their answers as they are; an error of the server stands in its place."""
+    pool = client.connection_pool
+    connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+    try:
+        await connection.send_packed_command(commands)
+        return [await _answer(connection) for _ in range(count)]
+    finally:
+        await pool.release(connection)
+
+
+async def _answer(connection: AbstractConnection) -> Any:  # noqa: ANN401 - as Redis answers
+    try:
+        return await connection.read_response()
+    except ResponseError as error:
+        return error
+
+
+class _SendsAtOnce(AbstractConnection):
+    async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:  # noqa: FBT001, FBT002 - its signature
+        """Write in this very task, unless so much is under way already that it has to wait."""
+        if not self.is_connected:
+            await self.connect_check_health(check_health=False)
+        if check_health:
+            await self.check_health()  # type: ignore[no-untyped-call]
+        whole = command.encode() if isinstance(command, str) else command
+        try:
+            async with asyncio.timeout(self.socket_timeout):
+                await self._send_packed_command([whole] if isinstance(whole, bytes) else whole)
+        except OSError as error:
+            await self._give_up()
+            if isinstance(error, asyncio.TimeoutError):
+                raise TimeoutError("Timeout writing to socket") from None
+            raise ConnectionError(f"Error while writing to socket. {error}.") from error
+        except BaseException:
+            await self._give_up()
+            raise
+
+    async def _give_up(self) -> None:
+        """Nobody knows how much was written. The rest must not follow when the caller has been told that it failed."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+        await self.disconnect(nowait=True)
+
+
+class TcpConnection(_SendsAtOnce, Connection):
+    """To a host and a port."""
+
+
+class TlsConnection(_SendsAtOnce, SSLConnection):
+    """The same, encrypted."""
+
+
+class SocketConnection(_SendsAtOnce, UnixDomainSocketConnection):
+    """To a Unix socket."""
+
+
+class SentinelConnection(_SendsAtOnce, SentinelManagedConnection):
+    """To the primary that a Sentinel names."""
+
+
+class SentinelTlsConnection(_SendsAtOnce, SentinelManagedSSLConnection):
+    """The same, encrypted."""

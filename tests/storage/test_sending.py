@@ -1,0 +1,60 @@
+"""Commands on their way to a real server."""
+
+import asyncio
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from app.storage.connecting import store_errors
+from app.storage.errors import StoreUnavailable
+from app.storage.sending import exchange, packed
+from tests.servers import Server
+from tests.storage.connections import connected
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": True}  # as the service has it
+
+
+async def test_a_command_leaves_before_anybody_else_has_a_turn(store: Server) -> None:
+    async with connected(store.url) as connection:
+        assert isinstance(connection.redis, Redis)
+        await connection.redis.ping()
+        line = await connection.redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+        sending = line.send_packed_command(packed(("PING",)))
+        with pytest.raises(StopIteration):  # it did not wait for anything
+            sending.send(None)
+        assert await line.read_response() == b"PONG"
+        await connection.redis.connection_pool.release(line)
+
+
+async def test_answers_come_in_order_and_an_error_stands_in_its_place(store: Server) -> None:
+    store.flush_all()
+    commands: list[tuple[str | bytes | int, ...]] = [
+        ("SET", "a", b"\0\xff"),
+        ("LPUSH", "a", 1),
+        ("GET", "a"),
+        ("INCRBY", "n", 41),
+    ]
+    async with connected(store.url) as connection:
+        assert isinstance(connection.redis, Redis)
+        answers = await exchange(connection.redis, b"".join([packed(command) for command in commands]), len(commands))
+    assert isinstance(answers[1], ResponseError)
+    assert [answers[0], *answers[2:]] == [b"OK", b"\0\xff", 41]
+
+
+async def test_a_server_that_takes_nothing_is_given_up_after_a_while(store: Server) -> None:
+    async with connected(store.url, timeout_seconds=0.5) as connection:
+        assert isinstance(connection.redis, Redis)
+        await connection.redis.ping()
+        store.freeze()
+        try:
+            with pytest.raises(StoreUnavailable), store_errors():
+                await exchange(connection.redis, packed(("SET", "large", bytes(50_000_000))), 1)
+        finally:
+            store.thaw()
+        assert await asyncio.wait_for(connection.redis.exists("large"), 10) == 0
