@@ -70,7 +70,7 @@ def names_of(chunks: Sequence[Data]) -> Run:
     parts = [_split(chunk) for chunk in chunks]
     keys = np.concatenate([np.empty(0, np.uint64), *(keys for keys, _, _ in parts)])
     lengths = np.concatenate([np.empty(0, np.uint32), *(lengths for _, lengths, _ in parts)])
-    text = np.frombuffer(bytearray().join(letters for _, _, letters in parts), np.uint8)
+    text = np.concatenate([np.empty(0, np.uint8), *(np.frombuffer(letters, np.uint8) for _, _, letters in parts)])
     return Run(keys, np.cumsum(lengths, dtype=np.uint64).astype(np.uint32), text)
 
 

@@ -175,4 +175,4 @@ def _run_of(names: dict[int, bytes]) -> Run:
     order = np.argsort(keys)
     texts = [texts[k] for k in order.tolist()]
     ends = np.fromiter(accumulate(map(len, texts)), np.uint32, len(texts))
-    return Run(keys[order], ends, np.frombuffer(bytearray().join(texts), np.uint8))
+    return Run(keys[order], ends, np.frombuffer(b"".join(texts), np.uint8).copy())

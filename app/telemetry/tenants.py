@@ -103,13 +103,13 @@ class TenantWatches:
         self._watches.pop(name, None)
         self._chosen.pop(name, None)
 
-    def is_named(self, name: str) -> bool:
-        """Whether a tenant is told by its name."""
-        return name in self._chosen or (name in self._always and name in self._watches)
+    def named(self) -> list[str]:
+        """The tenants that are told by their names."""
+        return [*self._chosen, *(name for name in self._always if name in self._watches)]
 
     def meters(self) -> Iterator[tuple[str, TenantMeter]]:
         """All counters with the names under which they are told."""
-        named = [watch for watch in self._watches.values() if self.is_named(watch.name)]
+        named = [self._watches[name] for name in self.named()]
         yield from ((watch.name, watch.meter) for watch in named)
         if len(named) < len(self._watches) or any(self._others.predictions) or any(self._others.labels):
             yield OTHER, self._others

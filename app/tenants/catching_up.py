@@ -66,3 +66,4 @@ class CatchingUp:
         if fresh is None or fresh.born != tenant.born or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)
         tenant.become(fresh)
+        self.measure(tenant)

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 
 from app.telemetry.worker import Telemetry
+from app.tenants.collecting import spare
 from app.tenants.errors import TenantDamaged
 from app.tenants.recovering import Recovery
 from app.tenants.tenant import Giver, Tenant
@@ -30,6 +31,7 @@ class Holding:
         self._sizes: dict[str, int] = {}
         self._bytes = 0
         self.tenants: OrderedDict[str, Tenant] = OrderedDict()
+        self.unsaved: dict[str, Tenant] = {}  # those that have learnt something since their newest snapshot
         self.damaged: dict[str, tuple[TenantDamaged, float]] = {}
         self.giver: Giver | None = None
 
@@ -66,6 +68,7 @@ class Holding:
             tenant.giver = self.giver
             tenant.max_weights_moved = self._max_weights_moved
             tenant.watch = self._telemetry.tenants.of(name)
+            spare(tenant)
             self.tenants[name] = tenant
             self.measure(tenant)
         return tenant
@@ -79,26 +82,31 @@ class Holding:
         """Forget a tenant; its log and its snapshots have everything."""
         if self.tenants.get(tenant.name) is tenant:
             del self.tenants[tenant.name]
+            self.unsaved.pop(tenant.name, None)
             self._bytes -= self._sizes.pop(tenant.name, 0)
 
     def measure(self, tenant: Tenant) -> None:
-        """Count a tenant's memory anew, and make room if that is too much."""
+        """A tenant has come or learnt: count its memory anew, and make room if that is too much."""
         if self.tenants.get(tenant.name) is tenant:
+            if tenant.state.version > tenant.snapshot_version:
+                self.unsaved[tenant.name] = tenant
             size = tenant.state.bytes + OVERHEAD_BYTES
             self._bytes += size - self._sizes.get(tenant.name, 0)
             self._sizes[tenant.name] = size
             self._make_room(tenant)
 
     def _make_room(self, staying: Tenant) -> None:
-        if self._bytes <= self._budget_bytes:
-            return
-        for tenant in list(self.tenants.values()):
-            if self._bytes <= self._budget_bytes:
-                return
+        leaving, too_much = [], self._bytes - self._budget_bytes
+        for tenant in self.tenants.values():
+            if too_much <= 0:
+                break
             if tenant is not staying and not tenant.in_flight and not tenant.lock.locked():
-                logger.info("tenant %s leaves memory (%d bytes)", tenant.name, self._sizes[tenant.name])
-                self._telemetry.evictions += 1
-                self.drop(tenant)
+                leaving.append(tenant)
+                too_much -= self._sizes[tenant.name]
+        for tenant in leaving:
+            logger.info("tenant %s leaves memory (%d bytes)", tenant.name, self._sizes[tenant.name])
+            self._telemetry.evictions += 1
+            self.drop(tenant)
 
     @property
     def bytes(self) -> int:

@@ -46,7 +46,8 @@ class Measuring:
 
     async def read(self) -> WorkerReading:
         """All readings of this moment; what the store would have to say is left out while it is away."""
-        named = [tenant for name, tenant in list(self.holding.tenants.items()) if self.watches.is_named(name)]
+        held = self.holding.tenants
+        named = [held[name] for name in self.watches.named() if name in held]
         await self._survey(named)
         kept = await self._kept([tenant.name for tenant in named])
         return WorkerReading(

@@ -109,7 +109,7 @@ class Tenants:
         )
         self._appender = Appender(self._log, self._catching_up, self._mending.mend)
         self._holding.giver = Giving(self._appender, recovery)
-        self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.tenants.values, telemetry)
+        self._snapshotter = Snapshotter(self._snapshots, rules.snapshots, self._holding.unsaved, telemetry)
         self._exports = Exports(rules.max_concurrent_exports)
         self._feeds = Feeds(connection)
         self.follower = Follower(self._feeds, self._log, self._catching_up, self._mending, self._holding.tenants)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -64,19 +64,23 @@ class Snapshotter:
     """Takes the snapshots of this worker's tenants."""
 
     def __init__(
-        self, snapshots: Snapshots, policy: Policy, held: Callable[[], Iterable[Tenant]], telemetry: Telemetry
+        self, snapshots: Snapshots, policy: Policy, unsaved: MutableMapping[str, Tenant], telemetry: Telemetry
     ) -> None:
         self._snapshots = snapshots
         self._telemetry = telemetry
         self._policy = policy
-        self._held = held
+        self._unsaved = unsaved  # a look at every tenant in memory would take long where there are many
 
     async def run(self) -> None:
         """Look every second whose turn it is, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            for tenant in [tenant for tenant in self._held() if self._due(tenant)]:
-                await self._attempt(tenant)
+            for tenant in list(self._unsaved.values()):
+                if tenant.state.version > tenant.snapshot_version:
+                    if self._due(tenant):
+                        await self._attempt(tenant)
+                elif self._unsaved.get(tenant.name) is tenant:
+                    del self._unsaved[tenant.name]
 
     async def take(self, tenant: Tenant) -> SnapshotTaken:
         """Take a snapshot now; SnapshotBusy while another worker is at it."""
@@ -94,7 +98,7 @@ class Snapshotter:
     async def take_all(self, seconds: float) -> None:
         """Before the end: those that have learnt something since their last snapshot, as far as the time allows."""
         end = time.monotonic() + seconds
-        behind = [tenant for tenant in self._held() if tenant.state.version > tenant.snapshot_version]
+        behind = [tenant for tenant in self._unsaved.values() if tenant.state.version > tenant.snapshot_version]
         for tenant in sorted(behind, key=lambda tenant: tenant.snapshot_version - tenant.state.version):
             if time.monotonic() > end:
                 logger.info("no time was left for some snapshots; their logs have everything")

@@ -1,17 +1,20 @@
 """Which tenants are in memory."""
 
 import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
 
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.example import example_of
+from app.learning.names import Names
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
 from app.tenants.registry import Rules, settings_of_new_tenants
 from app.tenants.tenant import Feedback, Given
 from tests.servers import Server
-from tests.tenants.workers import digest, feedback, give, worker
+from tests.tenants.workers import digest, feedback, give, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -134,3 +137,45 @@ async def test_a_label_that_would_move_too_many_weights_is_refused_with_the_reas
         assert isinstance(refused, UpdateVetoed)
         assert "would move 3 weights at once; at most 2 may be (SLUICE_MAX_WEIGHTS_MOVED)" in str(refused)
         assert tenant.state.version == 1
+
+
+async def test_tenants_are_nothing_that_the_collector_looks_through(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(30)))
+        await tenants.snapshot("acme")
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.hold("acme")
+        state = tenant.state
+        parts = [tenant, tenant.lock, state, state.config, state.model, state.model.memory, state.prequential]
+        parts += [state.names, *(each for each in gc.get_referents(state.names) if each is not Names)]
+        assert [part for part in parts if gc.is_tracked(part)] == []
+
+
+async def test_many_tenants_add_nothing_that_the_collector_looks_through(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        for number in range(200):
+            await give(tenants, f"t{number}", feedback(number))
+            await tenants.snapshot(f"t{number}")
+    async with worker(store.url, tmp_path) as tenants:
+        for number in range(100):  # these are told by name, each with counters of its own
+            await tenants.hold(f"t{number}")
+        before = len(gc.get_objects())
+        for number in range(100, 200):
+            await tenants.hold(f"t{number}")
+        gc.collect()
+        assert len(gc.get_objects()) - before < 100
+
+
+async def test_a_tenant_that_leaves_is_gone_without_the_collector(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "acme", *(feedback(number) for number in range(5)))
+        await tenants.snapshot("acme")
+        await give(tenants, "acme", *(feedback(number) for number in range(5, 10)))
+        await tenants.follower.look_once()
+        left = weakref.ref((await tenants.hold("acme")).state)
+        gc.disable()
+        try:
+            await tenants.delete("acme")
+            await until(lambda: left() is None)
+        finally:
+            gc.enable()
