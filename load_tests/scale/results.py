@@ -137,6 +137,7 @@ class Results:
     machine: list[str]
     load_averages: tuple[float, float]
     minutes: float
+    resumed: list[str]  # steps that were taken over from a run that broke off
     workers: list[WorkersFound]
     models: list[ModelFound]
     examples: list[ExampleFound]

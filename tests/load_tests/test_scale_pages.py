@@ -59,6 +59,7 @@ def results() -> Results:
         machine=["Processor: imagined"],
         load_averages=(0.5, 1.5),
         minutes=11.0,
+        resumed=[],
         workers=[WorkersFound(number, asked(120.0, 7000.0 * number), asked(130.0, 6000.0)) for number in (1, 2)],
         models=[
             ModelFound(size, asked(120.0, 7000.0), asked(200.0, 4000.0), 40 * size, 48 * size, 1e-6 * size)
@@ -108,6 +109,12 @@ def test_the_section_has_a_row_for_every_size(results: Results) -> None:
 
 def test_a_figure_is_told_with_its_spread(results: Results) -> None:
     assert "| 7,000 (6,300..7,700) |" in scale_section(results)
+
+
+def test_what_was_taken_over_from_another_run_is_named(results: Results) -> None:
+    assert "broke off" not in scale_section(results)
+    told = scale_section(replace(results, resumed=["one store", "restarts"]))
+    assert "Taken over from a run that broke off before: one store; restarts." in told
 
 
 def test_a_single_round_has_no_spread() -> None:
