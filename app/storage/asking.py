@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from redis.asyncio import Redis
 from redis.exceptions import RedisClusterException, RedisError
 
 from app.storage.clustering import NoticingCluster
 from app.storage.connecting import Connection, store_errors
 from app.storage.errors import StoreDamaged, StoreUnavailable
-from app.storage.sending import Argument
+from app.storage.sending import Argument, exchange, packed
 
 
 async def ask(connection: Connection, *command: Argument) -> Any:  # noqa: ANN401 - each command has an answer of its own
@@ -28,13 +29,19 @@ async def ask_all(connection: Connection, commands: Sequence[Sequence[Argument]]
 
 
 async def ask_each(connection: Connection, commands: Sequence[Sequence[Argument]]) -> list[Any]:
-    """Send several commands together; in place of an answer stands StoreDamaged where that is what is wrong."""
+    """Send several commands together, for answers as Redis gives them; StoreDamaged where that is what is wrong."""
     with store_errors(connection.shown), connection.timed(_name(commands)):
-        async with connection.redis.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            answers = await pipeline.execute(raise_on_error=False)
+        answers = await _answers(connection, commands)
         return [_told(answer, connection) if isinstance(answer, Exception) else answer for answer in answers]
+
+
+async def _answers(connection: Connection, commands: Sequence[Sequence[Argument]]) -> list[Any]:
+    if isinstance(connection.redis, Redis):
+        return await exchange(connection.redis, b"".join([packed(command) for command in commands]), len(commands))
+    async with connection.redis.pipeline(transaction=False) as pipeline:
+        for command in commands:
+            pipeline.execute_command(*command)
+        return list(await pipeline.execute(raise_on_error=False))
 
 
 async def ask_nodes(connection: Connection, commands: Sequence[Sequence[Argument]]) -> list[Any]:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -20,6 +20,7 @@ logger = logging.getLogger("sluice.tenants")
 
 LOOK_SECONDS = 1.0
 LOOKED_AT_ONCE = 1000
+ASKED_AT_ONCE = 100  # of these: whoever wants something meanwhile waits for no more
 RETRY_SECONDS = 0.2
 DELETED = -1  # or replaced by an import
 
@@ -78,10 +79,14 @@ class Follower:
         some = islice(self._held.values(), self._next, self._next + LOOKED_AT_ONCE)
         tenants = [tenant for tenant in some if not self._feeds.is_away(tenant.name)]
         self._next += LOOKED_AT_ONCE
-        before = [(tenant.state.version, tenant.chain) for tenant in tenants]
-        metas = await self._log.metas([tenant.name for tenant in tenants]) if tenants else []
         if not tenants and not self._feeds.away:
             await self._log.count()
+        for start in range(0, len(tenants), ASKED_AT_ONCE):
+            await self._look_at(tenants[start : start + ASKED_AT_ONCE])
+
+    async def _look_at(self, tenants: Sequence[Tenant]) -> None:
+        before = [(tenant.state.version, tenant.chain) for tenant in tenants]
+        metas = await self._log.metas([tenant.name for tenant in tenants])
         for tenant, (version, chain), meta in zip(tenants, before, metas, strict=True):
             with self._damage_noted(tenant):
                 await self._compare(tenant, version, chain, meta)
