@@ -15,8 +15,15 @@ from app.storage.sending import Argument, exchange, packed
 
 async def ask(connection: Connection, *command: Argument) -> Any:  # noqa: ANN401 - each command has an answer of its own
     """Send one command."""
+    client = connection.redis
     with store_errors(connection.shown), connection.timed(str(command[0])):
-        return await connection.redis.execute_command(*command)  # type: ignore[no-untyped-call]
+        if not isinstance(client, Redis):
+            return await client.execute_command(*command)
+        (answer,) = await exchange(client, packed(command), 1)
+        if isinstance(answer, Exception):
+            raise answer
+        formed = client.response_callbacks.get(str(command[0]))  # as redis-py gives it
+        return formed(answer) if formed else answer
 
 
 async def ask_all(connection: Connection, commands: Sequence[Sequence[Argument]]) -> list[Any]:

@@ -150,8 +150,7 @@ class Log:
 
     async def metas(self, tenants: Iterable[str]) -> list[Meta | StoreDamaged]:
         """Where several logs stand; an error in place of one that cannot be read."""
-        commands = [("HMGET", keys_of(tenant).meta, "born", "version", "chain", "was") for tenant in tenants]
-        return [_meta(answer) for answer in await ask_each(self._connection, commands)]
+        return [meta_of(answer) for answer in await ask_each(self._connection, list(map(meta_command, tenants)))]
 
     async def delete(self, tenant: str) -> bool:
         """Delete a tenant with all that is kept of it; False if there was none."""
@@ -241,7 +240,13 @@ def _used(text: str) -> Used:
     return Used(int(version), fingerprint)
 
 
-def _meta(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDamaged:
+def meta_command(tenant: str) -> tuple[Argument, ...]:
+    """What asks where a log stands."""
+    return ("HMGET", keys_of(tenant).meta, "born", "version", "chain", "was")
+
+
+def meta_of(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDamaged:
+    """What it was answered."""
     if isinstance(answer, StoreDamaged):
         return answer
     born, version, chain, was = answer

@@ -8,10 +8,11 @@ from itertools import chain
 from app.learning.chunks import Data
 from app.learning.snapshot import Chunk, read_header
 from app.storage import scripts
-from app.storage.asking import ask
+from app.storage.asking import ask, ask_each
 from app.storage.connecting import Connection
+from app.storage.errors import StoreDamaged
 from app.storage.keys import keys_of
-from app.storage.log import Position
+from app.storage.log import Meta, Position, meta_command, meta_of
 from app.storage.sending import Argument
 
 LOCK_MILLISECONDS = 60_000
@@ -35,8 +36,18 @@ class Snapshots:
 
     async def versions(self, tenant: str) -> list[int]:
         """The versions of the kept snapshots, the newest first."""
-        names = await ask(self._connection, "HKEYS", keys_of(tenant).headers)
-        return sorted((int(name) for name in names if name.isdigit()), reverse=True)
+        return _versions(await ask(self._connection, "HKEYS", keys_of(tenant).headers))
+
+    async def versions_and_meta(self, tenant: str) -> tuple[list[int], Meta]:
+        """The same, and where the log stands, in one journey."""
+        commands = [("HKEYS", keys_of(tenant).headers), meta_command(tenant)]
+        names, found = await ask_each(self._connection, commands)
+        meta = meta_of(found)
+        for answer in (names, meta):
+            if isinstance(answer, StoreDamaged):
+                raise answer
+        assert isinstance(meta, Meta)
+        return _versions(names), meta
 
     async def header(self, tenant: str, version: int) -> bytes | None:
         """The header of one snapshot."""
@@ -115,6 +126,10 @@ class Snapshots:
                 used |= {chunk.hash for chunk in read_header(kept).chunks}
         held = {name.decode() for name in await ask(self._connection, "HKEYS", keys_of(tenant).chunks)}
         return sorted(held - used)
+
+
+def _versions(names: Iterable[bytes]) -> list[int]:
+    return sorted((int(name) for name in names if name.isdigit()), reverse=True)
 
 
 def _portions(items: Sequence[str], size: int) -> Iterable[Sequence[str]]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.learning.errors import BadSnapshot
@@ -20,6 +21,7 @@ logger = logging.getLogger("sluice.tenants")
 
 ENTRIES_AT_ONCE = 256  # a millisecond or two of applying, between which others have their turn
 REMEMBERED = 2048  # entries, in case that the store turns out to have lost them
+SMALL_BYTES = 1 << 16  # of a snapshot: read at once, in less time than another thread needs to begin
 ATTEMPTS = 3
 
 
@@ -35,8 +37,8 @@ class Recovery:
         """The tenant as its log says; None if there is no such tenant."""
         for _ in range(ATTEMPTS):
             try:
-                meta = await self.log.meta(name)
-                return await self._load(name, meta.position) if meta.position else None
+                versions, meta = await self.snapshots.versions_and_meta(name)
+                return await self._load(name, meta.position, versions) if meta.position else None
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
             except LogReplaced:  # trimmed, imported or deleted while we were reading
@@ -46,15 +48,16 @@ class Recovery:
     async def outcome_of(self, name: str, born: str, version: int) -> Outcome | None:
         """What an event did, by doing it once more on a copy; None if the log does not reach back so far."""
         try:
-            tenant = await self._start(name, Position(born, version, ""), below=version)
+            earlier = [each for each in await self.snapshots.versions(name) if each < version]
+            tenant = await self._start(name, Position(born, version, ""), earlier)
             await self._follow(tenant, version - 1, deque(maxlen=0))
             (entry,) = await self.log.read(name, version - 1, 1)
             return tenant.apply(entry)
         except (LogReplaced, TenantDamaged, ValueError):
             return None
 
-    async def _load(self, name: str, position: Position) -> Tenant:
-        tenant = await self._start(name, position, below=position.version + 1)
+    async def _load(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
+        tenant = await self._start(name, position, [each for each in versions if each <= position.version])
         last: deque[Entry] = deque(maxlen=REMEMBERED)
         await self._follow(tenant, None, last)
         if tenant.state.version < position.version:
@@ -64,15 +67,14 @@ class Recovery:
             self.recent.remember(tenant.born, entry)
         return tenant
 
-    async def _start(self, name: str, position: Position, below: int) -> Tenant:
-        """The newest good snapshot below a version, or the beginning."""
-        for version in await self.snapshots.versions(name):
-            if version < below:
-                try:
-                    return await self._placed(await self._restored(name, position.born, version), position)
-                except BadSnapshot as error:
-                    logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - said in full
-                    await self.snapshots.set_aside(name, version)
+    async def _start(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
+        """The first good one of these snapshots, or the beginning."""
+        for version in versions:
+            try:
+                return await self._placed(await self._restored(name, position.born, version), position)
+            except BadSnapshot as error:
+                logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - said in full
+                await self.snapshots.set_aside(name, version)
         return Tenant(name, TenantState(), Position(position.born, 0, position.born))
 
     async def _restored(self, name: str, born: str, version: int) -> Tenant:
@@ -83,7 +85,10 @@ class Recovery:
         if read.extra.get("born") != born or read.version != version:
             raise BadSnapshot("it belongs to another life of the tenant")
         held = await self.snapshots.chunks(name, [chunk.hash for chunk in read.chunks])
-        state = await asyncio.to_thread(_decoded, header, read, held)
+        if sum(chunk.size for chunk in read.chunks) <= SMALL_BYTES:
+            state = _decoded(header, read, held)
+        else:
+            state = await asyncio.to_thread(_decoded, header, read, held)
         return Tenant(name, state, Position(born, version, read.extra["chain"]), snapshot_version=version)
 
     async def _placed(self, tenant: Tenant, position: Position) -> Tenant:
