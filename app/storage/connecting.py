@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
@@ -19,6 +19,7 @@ from app.storage.clustering import NoticingCluster
 from app.storage.errors import StoreUnusable
 from app.storage.failing import store_error, store_errors
 from app.storage.sending import (
+    LeanPool,
     SentinelConnection,
     SentinelTlsConnection,
     SocketConnection,
@@ -119,11 +120,11 @@ class Connection:
     def _made(self, options: dict[str, Any]) -> AnyRedis:
         match self.address.kind:
             case "socket":
-                return Redis.from_pool(ConnectionPool(SocketConnection, **options))
+                return Redis.from_pool(LeanPool(SocketConnection, **options))
             case "server":
                 host, port = self.address.nodes[0]
                 kind = TlsConnection if self.address.encrypted else TcpConnection
-                return Redis.from_pool(ConnectionPool(kind, host=host, port=port, **options))
+                return Redis.from_pool(LeanPool(kind, host=host, port=port, **options))
             case "sentinel":
                 return self._made_by_sentinel(options)
             case "cluster":
