@@ -9,11 +9,13 @@ LATENCIES = ("p50, ms", "p99, ms", "p99.9, ms", "worst, ms")
 
 PROFILE = """### What the profile showed
 Shares of a worker's time under load, by py-spy, while this was built; the figures moved with what was changed.
-- **/predict**: sending the answer 29%, reading names and numbers 11%, scoring 10%, receiving 9%, writing kept
-  predictions 4%. Most of the rest is uvicorn's and the event loop's: the limit pays it, too.
+- **/predict**: sending the answer 29%, receiving 12%, scoring 11%, reading names and numbers 9%, keeping the
+  prediction 5%. Most of the rest is uvicorn's and the event loop's: the limit pays it, too. An answer is one write,
+  whose time is the kernel's; as uvicorn sends it, checked header by header and in two writes, as the limit's is, there
+  were some 10% fewer predictions a second.
 - **/feedback**: at first 24% went into the follower, which read the worker's own events back from the log; it now
-  leaves a tenant alone while an append is under way (3%). Then: sending the answer 17%, sending to the store 17%, the
-  event loop 16%, applying 10%, making the event 9%.
+  leaves a tenant alone while an append is under way (3%). Then: sending the answer 22%, sending to the store 20%,
+  learning 8%, making the event 7%.
 - **/predict/batch**: reading names and numbers 25%, decoding the JSON around them 17%, sending 10%, sorting and scaling
   9%, scoring 6%. Reading and scoring many items in one kernel call brought an item from 21 us to 13, where nothing is
   kept. For 8 times /predict, which costs hardly more than the limit, an item may take 10 to 12: the JSON is still
@@ -22,8 +24,9 @@ Shares of a worker's time under load, by py-spy, while this was built; the figur
   write and to sync, and a batch waits when 8 MiB are under way, rather than answer without a `prediction_id`.
 - **Kept predictions** were fields of a hash at first: 6.7 us each on the worker, 4.2 as one string for many.
 - **Pauses**: Python's collector looked through everything that the imports had made, 60 to 90 ms, when some hundred
-  tenants had been loaded; it is told not to, after the start. A snapshot's copy needs memory that was touched before:
-  fetched on demand, its pages took 60 ms and more, so they are fetched before anyone has to wait.
+  tenants had been loaded; it is told not to, after the start, and nothing of a tenant is on its lists. A snapshot's
+  copy needs memory that was touched before: fetched on demand, its pages took 60 ms and more, so they are fetched
+  before anyone has to wait.
 - **The slowest feedback** waits for the disk under the store, with a snapshot or without: see the table. Predictions
   never do."""
 
