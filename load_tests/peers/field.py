@@ -63,7 +63,7 @@ class Field:
             seconds=seconds,
         )
         try:
-            found = _done(job)
+            found = _done(job, contender.name)
         except FAILURES as error:
             self._fail(contender, error)
             return None
@@ -91,11 +91,12 @@ class Field:
         say(f"{contender.name} is out: {error}")
 
 
-def _done(job: Job) -> Done:
+def _done(job: Job, name: str) -> Done:
     """A load is tried twice: a connection may be lost while all cores are busy. A stream is learnt only once."""
     try:
         return done(job)
-    except FAILURES:
+    except FAILURES as error:
         if not job.seconds:
             raise
+        say(f"{name} is asked once more: {error}")
     return done(job)
