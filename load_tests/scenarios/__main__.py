@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from load_tests import machine
@@ -36,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     load_before = machine.load_average()
     promised = thresholds.read(options.thresholds)
     try:
-        with tempfile.TemporaryDirectory(prefix="sluice-load-") as folder:
-            stage = Stage(Path(folder), options.reports, options.locust_python, options.seconds, say)
+        with tempfile.TemporaryDirectory(prefix="sluice-load-") as folder, ExitStack() as stack:
+            stage = Stage(Path(folder), options.reports, options.locust_python, options.seconds, say, stack)
             outcomes = _play(stage, options.scenarios)
     except KeyboardInterrupt:
         print("\nInterrupted. Everything that was started has ended.")
@@ -61,6 +62,9 @@ def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
         say(f"{name}: {SCENARIOS[name].text}")
         outcomes[name] = stage.play(name, SCENARIOS[name])
         _tell(outcomes[name])
+    outcomes = stage.peaked(outcomes)
+    for name, outcome in outcomes.items():
+        _tell_peak(name, outcome)
     return outcomes
 
 
@@ -74,9 +78,12 @@ def _tell(outcome: Outcome) -> None:
         say(f"  {outcome.counted.loads:,} times a tenant was loaded from the store")
     for error in found.errors:
         say(f"  failed: {error}")
+
+
+def _tell_peak(name: str, outcome: Outcome) -> None:
     if outcome.peak and outcome.share_of_peak:
         lost = max(1.0 - outcome.share_of_peak, 0.0)
-        say(f"  Locust: {found.total.rate:,.0f} per second; wrk: {outcome.peak.rate:,.0f} per second")
+        say(f"  {name}: Locust {outcome.found.total.rate:,.0f} per second, wrk {outcome.peak.rate:,.0f};")
         say(f"  so {lost:.0%} of what the service can serve is lost in Locust's own slowness")
 
 

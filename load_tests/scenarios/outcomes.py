@@ -35,7 +35,7 @@ class Outcome:
     found: Found
     counted: Counts
     miscounted: int
-    peak: Peak | None  # by wrk, with the same requests
+    peak: Peak | None = None  # by wrk, with the same requests
     confined: Peak | None = None  # the same with a part of a core for each worker
 
     @property

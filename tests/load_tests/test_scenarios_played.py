@@ -1,6 +1,7 @@
 """Real runs of two seconds: a service, Locust, and nothing left afterwards."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from load_tests.wrk import installed
 from tests.processes import began, command_of, descendants
 
 ROOT = Path(__file__).parents[2]
@@ -46,12 +48,12 @@ pytestmark = [
 class Played:
     """`python -m load_tests.scenarios` with folders of its own, and every process that was seen under it."""
 
-    def __init__(self, folder: Path, thresholds: str) -> None:
+    def __init__(self, folder: Path, thresholds: str, scenarios: str) -> None:
         self.temporary, self.reports = folder / "temporary", folder / "reports"
         self.temporary.mkdir()
         (folder / "thresholds.toml").write_text(thresholds)
         self._seen: dict[int, str] = {}
-        command = [sys.executable, "-m", "load_tests.scenarios", "--scenarios", "feedback", "--seconds", "2"]
+        command = [sys.executable, "-m", "load_tests.scenarios", "--scenarios", scenarios, "--seconds", "2"]
         files = ["--reports", str(self.reports), "--thresholds", str(folder / "thresholds.toml")]
         self._process = subprocess.Popen(
             [*command, "--locust-python", str(BENCH_PYTHON), *files],
@@ -104,8 +106,13 @@ def thresholds() -> str:
 
 
 @pytest.fixture
-def played(tmp_path: Path, thresholds: str) -> Iterator[Played]:
-    run = Played(tmp_path, thresholds)
+def scenarios() -> str:
+    return "feedback"
+
+
+@pytest.fixture
+def played(tmp_path: Path, thresholds: str, scenarios: str) -> Iterator[Played]:
+    run = Played(tmp_path, thresholds, scenarios)
     yield run
     run.end()
 
@@ -117,6 +124,16 @@ def test_a_short_run_ends_well_with_a_report_and_leaves_nothing(played: Played) 
     assert "<html" in (played.reports / "feedback.html").read_text()
     assert played.left() == []
     assert list(played.temporary.iterdir()) == []
+
+
+@pytest.mark.skipif(not installed(), reason="wrk is not installed")
+@pytest.mark.parametrize("scenarios", ["scoring,mixed"])
+def test_services_stay_for_wrk_and_no_longer(played: Played) -> None:
+    code, output = played.ended()
+    assert code == 0, output
+    assert "wrk asks the same, 1 times for 2 s in turns: scoring, mixed" in output
+    assert re.search(r"  mixed: Locust [\d,]+ per second, wrk [\d,]+;", output)
+    assert played.left() == []
 
 
 @pytest.mark.parametrize("thresholds", [IMPOSSIBLE])
