@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.feeds import Feeds
@@ -36,7 +35,7 @@ class Follower:
         self._catching_up = catching_up
         self._mending = mending
         self._held = held
-        self._next = 0
+        self._round: list[str] = []  # names of those who have yet to be looked at
         self.trouble: str | None = "no contact yet"
         self.contact_at = time.monotonic()
         self._is_part_away = False
@@ -75,14 +74,19 @@ class Follower:
 
     async def look_once(self) -> None:
         """Compare some tenants in memory with their logs; the next call goes on with the next ones."""
-        self._next = self._next if self._next < len(self._held) else 0
-        some = islice(self._held.values(), self._next, self._next + LOOKED_AT_ONCE)
-        tenants = [tenant for tenant in some if not self._feeds.is_away(tenant.name)]
-        self._next += LOOKED_AT_ONCE
+        tenants = [tenant for tenant in self._next() if not self._feeds.is_away(tenant.name)]
         if not tenants and not self._feeds.away:
             await self._log.count()
         for start in range(0, len(tenants), ASKED_AT_ONCE):
             await self._look_at(tenants[start : start + ASKED_AT_ONCE])
+
+    def _next(self) -> list[Tenant]:
+        """Some of a round through all tenants in memory, of which some may have left since it began."""
+        if not self._round:
+            self._round = list(self._held)
+        names = self._round[-LOOKED_AT_ONCE:]
+        del self._round[-LOOKED_AT_ONCE:]
+        return [self._held[name] for name in names if name in self._held]
 
     async def _look_at(self, tenants: Sequence[Tenant]) -> None:
         before = [(tenant.state.version, tenant.chain) for tenant in tenants]
