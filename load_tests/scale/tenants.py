@@ -32,11 +32,12 @@ def measure(folder: Path, sizes: Sizes) -> list[TenantsFound]:
     service = Service(folder, memory_budget_bytes=BUDGET, auto_create_tenants=False, **NEVER)
     with ended(service.start()):
         service.is_ready()
-        empty_store, copies = store_bytes(service), Copies(service, FEATURES)
-        found = []
+        copies, found, stored = Copies(service, FEATURES), [], 0
         for before, tenants in zip((0, *sizes.tenants), sizes.tenants, strict=False):
+            others = store_bytes(service)  # among them what was kept of the predictions for fewer tenants
             copies.make(range(before, tenants))
-            found.append(_measured(copies, tenants, store_bytes(service) - empty_store, sizes))
+            stored += store_bytes(service) - others
+            found.append(_measured(copies, tenants, stored, sizes))
     return found
 
 
