@@ -12,7 +12,7 @@ Shares of a worker's time under load, by py-spy, while this was built; the figur
 - **/predict**: sending the answer 29%, receiving 12%, scoring 11%, reading names and numbers 9%, keeping the
   prediction 5%. Most of the rest is uvicorn's and the event loop's: the limit pays it, too. An answer is one write,
   whose time is the kernel's; as uvicorn sends it, checked header by header and in two writes, as the limit's is, there
-  were some 10% fewer predictions a second.
+  were some 5% fewer predictions a second.
 - **/feedback**: at first 24% went into the follower, which read the worker's own events back from the log; it now
   leaves a tenant alone while an append is under way (3%). Then: sending the answer 22%, sending to the store 20%,
   learning 8%, making the event 7%.
