@@ -78,7 +78,7 @@ def scale_section(results: Results) -> str:
 
 
 def _resumed(steps: list[str]) -> str:
-    return f" Taken over from a run that broke off before: {'; '.join(steps)}." if steps else ""
+    return f" Taken over from an earlier run: {'; '.join(steps)}." if steps else ""
 
 
 def _plot(name: str, text: str) -> str:

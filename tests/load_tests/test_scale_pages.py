@@ -112,9 +112,9 @@ def test_a_figure_is_told_with_its_spread(results: Results) -> None:
 
 
 def test_what_was_taken_over_from_another_run_is_named(results: Results) -> None:
-    assert "broke off" not in scale_section(results)
+    assert "earlier run" not in scale_section(results)
     told = scale_section(replace(results, resumed=["one store", "restarts"]))
-    assert "Taken over from a run that broke off before: one store; restarts." in told
+    assert "Taken over from an earlier run: one store; restarts." in told
 
 
 def test_a_single_round_has_no_spread() -> None:
