@@ -25,7 +25,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="session", params=["valkey", "redis"])
+@pytest.fixture(scope="session", params=["valkey", pytest.param("redis", marks=pytest.mark.redis)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real server; every test begins with an empty one."""
     if request.param == "redis" and redis_binary() is None:

@@ -16,7 +16,7 @@ Store = Server | ClusterOfThree | SentinelSetup
 
 needs_redis = pytest.mark.skipif(servers.redis_binary() is None, reason="redis-server is not installed")
 EMBEDDED = pytest.param("embedded")
-REDIS = pytest.param("redis", marks=needs_redis)
+REDIS = pytest.param("redis", marks=[needs_redis, pytest.mark.redis])
 SERVER = "redis" if servers.redis_binary() else "valkey"  # any server of its own, for what only such a one can do
 on_a_server = pytest.mark.parametrize("kind", [SERVER])  # so that its name is in the test's
 
