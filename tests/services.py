@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
+from app.cli.signals import held_back
 from app.storage.orphans import socket_path
 from tests.processes import began, command_of, descendants
 
@@ -75,7 +76,7 @@ class Service:
     def launch(self) -> Self:
         """Start, and do not wait for anything."""
         self._log_begin = len(self.whole_log())
-        with (self.folder / "service.log").open("ab") as log:
+        with (self.folder / "service.log").open("ab") as log, held_back():
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "app", "serve"],
                 cwd=ROOT,

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
+from app.cli.signals import held_back
 from app.storage.orphans import socket_path
 from load_tests.service.asking import ask
 
@@ -38,7 +39,7 @@ class Server:
     def start(self) -> Self:
         """Start the process; it does not answer yet."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-        with self._log.open("ab") as log:
+        with self._log.open("ab") as log, held_back():
             self._process = subprocess.Popen(  # noqa: S603 - our own programs
                 self._command,
                 env=inherited | self._settings,

@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Any, Final
 
 from app.cli.demo.asking import Client
-from app.cli.demo.hosting import STOPPING, own_service
+from app.cli.demo.hosting import own_service
 from app.cli.demo.panel import Display, display
 from app.cli.demo.replaying import Replay
 from app.cli.demo.summary import counted_by_service, told
+from app.cli.signals import ENDING
 from app.datasets.invented import Invented, invented_urls
 
 EXAMPLES: Final = 6000
@@ -114,7 +115,7 @@ def _next_steps(url: str | None, tenant: str) -> str:
 @contextmanager
 def _stoppable() -> Iterator[None]:
     """SIGTERM and a closed terminal end the demo as Ctrl-C does: with whatever it has started."""
-    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # nohup ignores SIGHUP
+    heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]  # nohup ignores SIGHUP
     before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
     try:
         yield

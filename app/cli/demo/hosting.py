@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.demo.asking import Client, ServiceAway
+from app.cli.signals import held_back, ignored
 from app.learning.errors import SluiceError
 from app.storage.orphans import end_servers, socket_path
 
@@ -20,7 +20,6 @@ START_SECONDS: Final = 180.0  # kernels that nobody has compiled yet take a minu
 STOP_SECONDS: Final = 15.0
 LISTENING: Final = re.compile(r"listening on (http://[\w.:-]+)")
 LINES_SHOWN: Final = 5
-STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ServiceNotStarted(SluiceError):
@@ -31,12 +30,14 @@ class ServiceNotStarted(SluiceError):
 def own_service() -> Iterator[str]:
     """The URL of a service that lives inside the block, with its data and its log in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="sluice-demo-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        process = _launched(folder)
+        folder, process = Path(name), None
         try:
+            with held_back():
+                process = _launched(folder)
             yield _ready(process, folder / "service.log")
         finally:
-            _end(process, folder / "data")
+            if process is not None:
+                _end(process, folder / "data")
 
 
 def _launched(folder: Path) -> subprocess.Popen[bytes]:
@@ -82,7 +83,7 @@ def _last_words(log: Path) -> str:
 
 def _end(process: subprocess.Popen[bytes], data: Path) -> None:
     """SIGTERM, and a kill if that is not enough."""
-    with _undisturbed():
+    with ignored():  # a second Ctrl-C must not leave a service behind
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
@@ -90,14 +91,3 @@ def _end(process: subprocess.Popen[bytes], data: Path) -> None:
         process.kill()
         process.wait()
         end_servers(data / "valkey", socket_path(data))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second Ctrl-C must not leave a service behind."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOPPING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
