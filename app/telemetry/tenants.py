@@ -83,15 +83,15 @@ class TenantWatches:
         self._always = frozenset(always)
         self._clock = clock
         self._others = TenantMeter()
-        self._watches: dict[str, TenantWatch] = {}
+        self.watches: dict[str, TenantWatch] = {}
         self._chosen: dict[str, TenantWatch] = {}  # told by name because they are busy
         self._elected_at = clock()
 
     def of(self, name: str) -> TenantWatch:
         """The watch of a tenant, the same as long as the worker lives."""
-        watch = self._watches.get(name)
+        watch = self.watches.get(name)
         if watch is None:
-            watch = self._watches[name] = TenantWatch(name, self._others, self.scoring, self.learning)
+            watch = self.watches[name] = TenantWatch(name, self._others, self.scoring, self.learning)
             if name in self._always:
                 watch.meter = TenantMeter()
             elif len(self._chosen) < self._at_most:
@@ -100,34 +100,34 @@ class TenantWatches:
 
     def forget(self, name: str) -> None:
         """The tenant was deleted."""
-        self._watches.pop(name, None)
+        self.watches.pop(name, None)
         self._chosen.pop(name, None)
 
     def named(self) -> list[str]:
         """The tenants that are told by their names."""
-        return [*self._chosen, *(name for name in self._always if name in self._watches)]
+        return [*self._chosen, *(name for name in self._always if name in self.watches)]
 
     def meters(self) -> Iterator[tuple[str, TenantMeter]]:
         """All counters with the names under which they are told."""
-        named = [self._watches[name] for name in self.named()]
+        named = [self.watches[name] for name in self.named()]
         yield from ((watch.name, watch.meter) for watch in named)
-        if len(named) < len(self._watches) or any(self._others.predictions) or any(self._others.labels):
+        if len(named) < len(self.watches) or any(self._others.predictions) or any(self._others.labels):
             yield OTHER, self._others
 
     def elect(self) -> None:
         """Now and then, find out anew who is busy."""
         now = self._clock()
-        rivals = len(self._watches) - len(self._always & self._watches.keys())
+        rivals = len(self.watches) - len(self._always & self.watches.keys())
         if now - self._elected_at < ELECTION_SECONDS:
             return
         self._elected_at = now
         if rivals > self._at_most:
             self._elect()
-        for watch in self._watches.values():
+        for watch in self.watches.values():
             watch.uses //= 2  # what was long ago counts less
 
     def _elect(self) -> None:
-        candidates = [watch for watch in self._watches.values() if watch.name not in self._always]
+        candidates = [watch for watch in self.watches.values() if watch.name not in self._always]
         busiest = heapq.nlargest(self._at_most, candidates, key=self._weight)
         before, self._chosen = self._chosen, {}
         for watch in busiest:

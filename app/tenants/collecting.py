@@ -7,6 +7,7 @@ reference, and need not be looked through.
 
 import ctypes
 import gc
+from collections.abc import Mapping
 
 from app.tenants.tenant import Tenant
 
@@ -27,6 +28,11 @@ def spare(tenant: Tenant) -> None:
         parts = [each for each in gc.get_referents(*parts) if gc.is_tracked(each) and _is_ours(each)]
         for part in parts:
             _untrack(part)
+
+
+def spare_all_in(tenants: Mapping[str, object]) -> None:
+    """The same for a dict that has all tenants. Whatever is put into it puts it on the lists again."""
+    _untrack(tenants)
 
 
 def _is_ours(part: object) -> bool:

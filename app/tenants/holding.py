@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 
 from app.telemetry.worker import Telemetry
-from app.tenants.collecting import spare
+from app.tenants.collecting import spare, spare_all_in
 from app.tenants.errors import TenantDamaged
 from app.tenants.recovering import Recovery
 from app.tenants.tenant import Giver, Tenant
@@ -70,6 +70,8 @@ class Holding:
             tenant.watch = self._telemetry.tenants.of(name)
             spare(tenant)
             self.tenants[name] = tenant
+            spare_all_in(self.tenants)
+            spare_all_in(self._telemetry.tenants.watches)
             self.measure(tenant)
         return tenant
 
@@ -90,6 +92,7 @@ class Holding:
         if self.tenants.get(tenant.name) is tenant:
             if tenant.state.version > tenant.snapshot_version:
                 self.unsaved[tenant.name] = tenant
+                spare_all_in(self.unsaved)
             size = tenant.state.bytes + OVERHEAD_BYTES
             self._bytes += size - self._sizes.get(tenant.name, 0)
             self._sizes[tenant.name] = size

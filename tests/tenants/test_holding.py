@@ -159,11 +159,31 @@ async def test_many_tenants_add_nothing_that_the_collector_looks_through(store: 
     async with worker(store.url, tmp_path) as tenants:
         for number in range(100):  # these are told by name, each with counters of its own
             await tenants.hold(f"t{number}")
-        before = len(gc.get_objects())
+        await tenants.follower.look_once()
+        before = looked_through()
         for number in range(100, 200):
             await tenants.hold(f"t{number}")
-        gc.collect()
-        assert len(gc.get_objects()) - before < 100
+        await tenants.follower.look_once()
+        objects, references = looked_through()
+        assert objects - before[0] < 100
+        assert references - before[1] < 100
+
+
+async def test_nothing_that_has_all_tenants_is_looked_through(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        for number in range(150):
+            await give(tenants, f"t{number}", feedback(number))
+        tenant = await tenants.hold("t7")
+        referring = gc.get_referrers(tenant, tenant.watch)  # as far as the collector sees
+        named = 100  # at most, for metrics
+        assert not [each for each in referring if isinstance(each, dict) and "t7" in each and len(each) > named]
+
+
+def looked_through() -> tuple[int, int]:
+    """How many objects the collector looks at, and how many others these refer to."""
+    gc.collect()
+    objects = gc.get_objects()
+    return len(objects), sum(len(gc.get_referents(each)) for each in objects)
 
 
 async def test_a_tenant_that_leaves_is_gone_without_the_collector(store: Server, tmp_path: Path) -> None:
