@@ -1,16 +1,30 @@
-"""redis-py's cluster client, made to notice by itself that a node has gone or moved."""
+"""redis-py's cluster client, made to notice by itself that a node has gone or moved, and to send at once."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from redis._parsers import AsyncCommandsParser
-from redis.asyncio.cluster import ClusterNode, ClusterPipeline, NodesManager, RedisCluster
+from redis.asyncio.cluster import ClusterNode, NodesManager, RedisCluster
 from redis.cluster import PRIMARY
-from redis.exceptions import ClusterDownError, ConnectionError, SlotNotCoveredError, TimeoutError  # noqa: A004 - its names
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    ClusterError,
+    ConnectionError,  # noqa: A004 - its names
+    MaxConnectionsError,
+    MovedError,
+    RedisError,
+    SlotNotCoveredError,
+    TimeoutError,  # noqa: A004 - its names
+    TryAgainError,
+)
 
-from app.storage.sending import TcpConnection, TlsConnection
+from app.storage.sending import Argument, TcpConnection, TlsConnection, packed, read_answers
 
-SIGNS_OF_CHANGE: Final = (ConnectionError, TimeoutError, ClusterDownError, SlotNotCoveredError)
+ELSEWHERE: Final = (AskError, TryAgainError)  # a MovedError is an AskError
+HOPS: Final = 16
+MOVING_SECONDS: Final = 0.05  # until keys that belong together have all moved
 
 
 class NoticingCluster(RedisCluster):
@@ -32,10 +46,6 @@ class NoticingCluster(RedisCluster):
         await self.initialize()
         return await super().execute_command(*args, **kwargs)
 
-    def pipeline(self, transaction: bool | None = None, shard_hint: str | None = None) -> ClusterPipeline:  # noqa: ARG002, FBT001 - its signature
-        """A pipeline that makes the client look for the nodes anew after a failure; redis-py's own does not."""
-        return _NoticingPipeline(self, transaction)  # type: ignore[abstract]  # redis-py's own is no other
-
     def get_node(self, host: str | None = None, port: int | None = None, node_name: str | None = None) -> ClusterNode:
         """The node of this name. redis-py asks where a slot is moving to, which may be a new node that has none yet."""
         known = super().get_node(host, port, node_name)
@@ -46,15 +56,81 @@ class NoticingCluster(RedisCluster):
         self.nodes_manager.set_nodes(self.nodes_manager.nodes_cache, {new.name: new})
         return new
 
-    async def by_node(self, keys: Sequence[str | bytes | int | memoryview]) -> list[list[int]]:
-        """The places of those keys that lie on one node, for each node, as far as is known."""
+    async def exchange(self, keys: Sequence[Argument], commands: Sequence[Sequence[Argument]]) -> list[Any]:
+        """Send commands to the nodes that have their keys, those of a node together, and return answers as they are.
+
+        An error stands in place of an answer. What a node has not taken, since it has the key no more, goes on to the
+        one that has it.
+        """
         await self.initialize()
+        answers: list[Any] = [None] * len(commands)
+        groups = self._by_node(keys)
+        asking = [self._exchange_with(node, [commands[place] for place in places]) for node, places in groups]
+        for (_, places), some in zip(groups, await _together(asking), strict=True):
+            for place, answer in zip(places, some, strict=True):
+                answers[place] = answer
+        elsewhere = [place for place, answer in enumerate(answers) if isinstance(answer, ELSEWHERE)]
+        following = [self._follow(answers[place], keys[place], commands[place]) for place in elsewhere]
+        for place, answer in zip(elsewhere, await _together(following), strict=True):
+            answers[place] = answer
+        return answers
+
+    def _by_node(self, keys: Sequence[Argument]) -> list[tuple[ClusterNode | None, list[int]]]:
+        """The places of those keys that lie on one node, for each node; None has those that no node is known for."""
         slots = self.nodes_manager.slots_cache
-        places: dict[str, list[int]] = {}
+        groups: dict[str, tuple[ClusterNode | None, list[int]]] = {}
         for place, key in enumerate(keys):
             nodes = slots.get(self.keyslot(key))
-            places.setdefault(nodes[0].name if nodes else "", []).append(place)
-        return list(places.values())
+            node = nodes[0] if nodes else None
+            groups.setdefault(node.name if node else "", (node, []))[1].append(place)
+        return list(groups.values())
+
+    async def _exchange_with(self, node: ClusterNode | None, commands: Sequence[Sequence[Argument]]) -> list[Any]:
+        """The answers of one node; where it gave none, why."""
+        if node is None:
+            self.look_again()
+            return [SlotNotCoveredError("no node has this slot")] * len(commands)
+        answers: list[Any] = []
+        try:
+            connection = node.acquire_connection()
+            try:
+                await node.disconnect_if_needed(connection)
+                await connection.send_packed_command(b"".join(map(packed, commands)))
+                await read_answers(connection, len(commands), answers)  # what came before a failure counts
+            finally:
+                node.release(connection)
+        except (RedisError, OSError) as error:
+            if not isinstance(error, MaxConnectionsError):
+                await self._lost(node)
+            answers += [error] * (len(commands) - len(answers))
+        if any(isinstance(answer, ClusterDownError) for answer in answers):
+            self.look_again()
+        return answers
+
+    async def _lost(self, node: ClusterNode) -> None:
+        """A node did not answer: trust none of its connections, and ask another one where everything is."""
+        node.update_active_connections_for_reconnect()
+        await node.disconnect_free_connections()
+        self.nodes_manager.move_node_to_end_of_cached_nodes(node.name)
+        self.look_again()
+
+    async def _follow(self, answer: Any, key: Argument, command: Sequence[Argument]) -> Any:  # noqa: ANN401 - as Redis answers
+        """Send a command, which a node has not taken, to where it belongs: its slot has moved, or is just moving."""
+        for _ in range(HOPS):
+            if not isinstance(answer, ELSEWHERE):
+                return answer
+            if isinstance(answer, AskError) and not isinstance(answer, MovedError):
+                there = self.get_node(answer.host, answer.port)
+                _, answer = await self._exchange_with(there, [("ASKING",), command])
+                continue
+            if isinstance(answer, MovedError):
+                self.nodes_manager.slots_cache.setdefault(answer.slot_id, [])
+                await self.nodes_manager.move_slot(answer)
+            else:
+                await asyncio.sleep(MOVING_SECONDS)
+            ((node, _),) = self._by_node([key])
+            (answer,) = await self._exchange_with(node, [command])
+        return answer if isinstance(answer, TryAgainError) else ClusterError("one node sends to another, in circles")
 
     def look_again(self) -> None:
         """Ask for the nodes anew before the next command."""
@@ -64,6 +140,11 @@ class NoticingCluster(RedisCluster):
         """Close all connections, also those of a client that was about to look for its nodes again."""
         self._initialize = False  # otherwise redis-py takes the client for one without connections
         await super().aclose()
+
+
+async def _together(asking: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """All results. Of one alone no task is made: that would take two rounds of the event loop."""
+    return [await asking[0]] if len(asking) == 1 else list(await asyncio.gather(*asking))
 
 
 class _Commands(AsyncCommandsParser):
@@ -96,20 +177,6 @@ class _Commands(AsyncCommandsParser):
             else:
                 self._nodes.default_node = node
                 return
-
-
-class _NoticingPipeline(ClusterPipeline):
-    async def execute(self, raise_on_error: bool = True, allow_redirections: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 - its signature
-        client = self.cluster_client
-        assert isinstance(client, NoticingCluster)
-        try:
-            answers = await super().execute(raise_on_error, allow_redirections)
-        except SIGNS_OF_CHANGE:
-            client.look_again()
-            raise
-        if any(isinstance(answer, SIGNS_OF_CHANGE) for answer in answers):
-            client.look_again()
-        return answers
 
 
 class _NoticingConnection(TcpConnection):

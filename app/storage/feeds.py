@@ -18,6 +18,8 @@ BLOCK_MILLISECONDS = 1000
 REST_SECONDS = 0.02  # after changes: asking costs what a dozen labels cost, so what comes meanwhile is read together
 POLL_SECONDS = 0.05  # in a cluster, where no command can wait for streams of several slots
 
+Entries = list[tuple[bytes, list[bytes]]]  # ids and fields, as Redis answers
+
 
 class Feeds:
     """Where this worker has come in each feed."""
@@ -62,10 +64,10 @@ class Feeds:
         changes: dict[str, int] = {}
         for feed, entries in found:
             self._come_to(feed, entries[-1][0])
-            changes.update(changes_in(fields) for _, fields in entries)
+            changes.update(changes_in(_fields(pairs)) for _, pairs in entries)
         return changes
 
-    async def _waited(self) -> list[tuple[str, list[tuple[bytes, dict[bytes, bytes]]]]]:
+    async def _waited(self) -> list[tuple[str, Entries]]:
         if self._blocking is None:
             self._blocking = self._connection.blocking()
         if self._found:
@@ -73,7 +75,7 @@ class Feeds:
         with store_errors(self._connection.shown):
             answer = await self._asked(self._blocking)
         self._found = bool(answer)
-        return [(feed.decode(), [(name, _fields(pairs)) for name, pairs in entries]) for feed, entries in answer or ()]
+        return [(feed.decode(), entries) for feed, entries in answer or ()]
 
     async def _asked(self, client: AnyRedis) -> Any:  # noqa: ANN401 - as Redis answers
         """Send the command as bytes: redis-py takes 0.4 ms to write its 518 arguments."""
@@ -87,7 +89,7 @@ class Feeds:
         self._seen[feed] = end
         self._ends[feed] = _packed(end)
 
-    async def _polled(self) -> list[tuple[str, list[tuple[bytes, dict[bytes, bytes]]]]]:
+    async def _polled(self) -> list[tuple[str, Entries]]:
         """What is new where a node answers. StoreUnavailable if none does."""
         await asyncio.sleep(POLL_SECONDS)
         # A node that hangs would hold up the others each time: what is away is asked for aside, by `find_again`.
@@ -107,7 +109,7 @@ class Feeds:
                 self.away.clear()  # `changes` will tell
         self._raise_if_all_are_away()
 
-    async def _asked_for(self, feeds: Sequence[str]) -> list[tuple[str, list[tuple[bytes, dict[bytes, bytes]]]]]:
+    async def _asked_for(self, feeds: Sequence[str]) -> list[tuple[str, Entries]]:
         commands = [_behind(feed, self._seen[feed]) if feed in self._seen else _end_of(feed) for feed in feeds]
         try:
             answers = await ask_nodes(self._connection, commands)
@@ -115,7 +117,7 @@ class Feeds:
             answers = [error] * len(feeds)
         return [(feed, answer) for feed, answer in zip(feeds, answers, strict=True) if self._is_new(feed, answer)]
 
-    def _is_new(self, feed: str, answer: list[tuple[bytes, dict[bytes, bytes]]] | StoreUnavailable) -> bool:
+    def _is_new(self, feed: str, answer: Entries | StoreUnavailable) -> bool:
         """Note whether a feed is there; whether this tells of changes."""
         if isinstance(answer, StoreUnavailable):
             self.away[feed] = str(answer)

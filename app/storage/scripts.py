@@ -1,6 +1,5 @@
 """The Lua scripts, and how several calls of them travel together."""
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from redis.asyncio import Redis
-from redis.exceptions import NoScriptError, RedisClusterException, RedisError
+from redis.exceptions import NoScriptError
 
+from app.storage.asking import exchanged
 from app.storage.connecting import Connection, store_errors
-from app.storage.sending import Argument, exchange, packed
+from app.storage.sending import Argument
 
 FOLDER = Path(__file__).parent / "lua"
 
@@ -77,16 +76,4 @@ async def _run_all(connection: Connection, calls: Sequence[Call]) -> list[Any]:
 
 async def _send(connection: Connection, calls: Sequence[Call], how: str) -> list[Any]:
     with store_errors(connection.shown):
-        if isinstance(connection.redis, Redis):
-            commands = [packed(call.command(how)) for call in calls]
-            return await exchange(connection.redis, b"".join(commands), len(commands))
-        if len(calls) == 1:
-            return [await _alone(connection, calls[0], how)]
-        return list(await asyncio.gather(*(_alone(connection, call, how) for call in calls)))
-
-
-async def _alone(connection: Connection, call: Call, how: str) -> Any:  # noqa: ANN401 - each script has an answer of its own
-    try:
-        return await connection.redis.execute_command(*call.command(how))  # type: ignore[no-untyped-call]
-    except (RedisError, RedisClusterException, OSError) as error:
-        return error
+        return await exchanged(connection, [call.keys[0] for call in calls], [call.command(how) for call in calls])

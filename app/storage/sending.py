@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import hiredis
+from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
@@ -24,16 +25,32 @@ def packed(command: Sequence[Argument]) -> bytes:
 
 async def exchange(client: Redis, commands: bytes, count: int) -> list[Any]:
     """Send so many commands, and return their answers as they are; an error of the server stands in its place."""
-    pool = client.connection_pool
+    pool, answers = client.connection_pool, list[Any]()
     connection = await pool.get_connection()  # type: ignore[no-untyped-call]
     try:
         await connection.send_packed_command(commands)
-        return [await _answer(connection) for _ in range(count)]
+        await read_answers(connection, count, answers)
     finally:
         await pool.release(connection)
+    return answers
 
 
-async def _answer(connection: AbstractConnection) -> Any:  # noqa: ANN401 - as Redis answers
+async def read_answers(connection: AbstractConnection, count: int, answers: list[Any]) -> None:
+    """Append so many answers; an error of the server is one, too.
+
+    What has arrived already is taken without redis-py, which sets up a time limit for every answer.
+    """
+    for _ in range(count):
+        answer = connection._parser._reader.gets()  # type: ignore[attr-defined]  # noqa: SLF001 - hiredis', always there
+        if answer is NOT_ENOUGH_DATA:
+            answer = await _awaited(connection)
+        elif isinstance(answer, ConnectionError):  # as redis-py does: what says so serves nobody now
+            await connection.disconnect(nowait=True)
+            raise answer
+        answers.append(answer)
+
+
+async def _awaited(connection: AbstractConnection) -> Any:  # noqa: ANN401 - as Redis answers
     try:
         return await connection.read_response()
     except ResponseError as error:

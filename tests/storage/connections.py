@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.storage.connecting import Connection, connect, store_errors
+from app.storage.asking import ask, ask_all
+from app.storage.connecting import Connection, connect
 from app.storage.errors import StoreUnavailable
 
 
@@ -18,17 +19,11 @@ async def connected(url: str, timeout_seconds: float = 2.0) -> AsyncIterator[Con
 
 
 async def add(connection: Connection, key: str = "count") -> object:
-    """One command, in the store's terms."""
-    with store_errors():
-        return await connection.redis.incr(key)
+    return await ask(connection, "INCR", key)
 
 
-async def add_in_pipeline(connection: Connection) -> list[object]:
-    with store_errors():
-        pipeline = connection.redis.pipeline(transaction=False)
-        for k in range(6):
-            pipeline.incr(f"count:{k}")
-        return list(await pipeline.execute())
+async def add_together(connection: Connection) -> list[object]:
+    return await ask_all(connection, [("INCR", f"count:{k}") for k in range(6)])
 
 
 async def eventually_add(connection: Connection) -> object:

@@ -12,6 +12,7 @@ from app.storage.asking import ask, ask_all, ask_nodes
 from app.storage.clustering import NoticingCluster
 from app.storage.connecting import Connection
 from app.storage.errors import StoreUnavailable
+from app.storage.pending import Block, PendingStore
 from tests.servers import DURABLE, ClusterOfThree, Server, cluster, free_cluster_port, valkey_binary, wait_until
 from tests.storage.connections import connected
 
@@ -57,7 +58,7 @@ async def test_while_the_first_primary_is_away_the_others_are_reached(three: Clu
         (lost,), (kept,) = keys_on(dead), keys_on((dead + 1) % 3)
         await ask(connection, "SET", kept, "here")
         with killed(dead, three):
-            with pytest.raises(StoreUnavailable):  # in a pipeline, after which redis-py does not turn to another node
+            with pytest.raises(StoreUnavailable):
                 await ask_all(connection, [("GET", lost), ("GET", kept)])
             assert [await ask(connection, "GET", kept) for _ in range(3)] == [b"here"] * 3
 
@@ -94,6 +95,75 @@ async def test_what_is_under_way_is_answered_while_slots_move(three: ClusterOfTh
             assert await ask(connection, "GET", key) is None
         await ask(connection, "RPUSH", waited_for, "answer")
         assert await waiting == (waited_for.encode(), b"answer")
+
+
+async def test_commands_that_travel_together_follow_their_slots_that_have_moved(
+    three: ClusterOfThree,
+) -> None:
+    moved, stayed = keys_on(0, 34)[20:], keys_on(1, 14)[2:]
+    async with connected(three.url) as connection:
+        for key in moved:
+            await ask(connection, "DEL", key)  # from here on, the client believes to know where it is
+            move(key_slot(key.encode()), three)
+        answers = await ask_all(connection, [("INCR", key) for key in (*moved, *stayed)])
+        assert answers == [1] * (len(moved) + len(stayed))
+        assert await ask_all(connection, [("GET", key) for key in moved]) == [b"1"] * len(moved)
+
+
+async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(three: ClusterOfThree) -> None:
+    (tag,) = keys_on(0, 40)[39:]
+    first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
+    source, target = three.nodes[0], three.nodes[2]
+    async with connected(three.url) as connection:
+        assert await ask_all(connection, [("SET", key, "x") for key in (first, second)]) == [b"OK", b"OK"]
+        slot = key_slot(tag.encode())
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
+        source.ask("MIGRATE", "127.0.0.1", target.port, first, 0, 5000)
+        waiting = asyncio.create_task(ask(connection, "EXISTS", first, second))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        source.ask("MIGRATE", "127.0.0.1", target.port, second, 0, 5000)
+        assert await waiting == 2
+        move(slot, three)
+        assert await ask(connection, "EXISTS", first, second) == 2
+
+
+async def test_keys_that_never_come_together_are_told_as_moving(three: ClusterOfThree) -> None:
+    (tag,) = keys_on(0, 42)[41:]
+    first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
+    source, target, slot = three.nodes[0], three.nodes[2], key_slot(tag.encode())
+    async with connected(three.url) as connection:
+        await ask_all(connection, [("SET", key, "x") for key in (first, second)])
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
+        source.ask("MIGRATE", "127.0.0.1", target.port, first, 0, 5000)
+        with pytest.raises(StoreUnavailable, match="is moving this tenant between nodes"):
+            await ask(connection, "EXISTS", first, second)
+        source.ask("MIGRATE", "127.0.0.1", target.port, second, 0, 5000)
+        move(slot, three)
+
+
+async def test_calls_of_a_script_reach_every_node_in_one_journey_each(three: ClusterOfThree) -> None:
+    async with connected(three.url) as connection:
+        await connection.ping()
+        for node in three.nodes:
+            node.ask("SCRIPT", "FLUSH")
+        blocks = [Block(f"tenant-{k}", "0123456789ab-1") for k in range(60)]
+        for block in blocks:
+            block.add(b"head", b"given")
+        kept = PendingStore(connection, ttl_seconds=60, at_most=100)
+        assert not [answer for answer in await kept.write(blocks) if isinstance(answer, BaseException)]
+        before = [reads(node) for node in three.nodes]
+        blocks = [Block(block.tenant, "0123456789ab-2", block.pieces, block.count, block.size) for block in blocks]
+        assert not [answer for answer in await kept.write(blocks) if isinstance(answer, BaseException)]
+        assert all(reads(node) - earlier < 10 for node, earlier in zip(three.nodes, before, strict=True))
+        assert await kept.read("tenant-7", "0123456789ab-2", 4, 5) == b"given"
+
+
+def reads(node: Server) -> int:
+    """How often a node has read from a connection."""
+    return int(node.ask("INFO", "stats")["total_reads_processed"])
 
 
 def move(slot: int, nodes: ClusterOfThree) -> None:
