@@ -5,8 +5,9 @@ cluster, so that one Lua call can write them together.
 """
 
 import hashlib
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from msgspec import Struct
 
 TENANTS = "sluice:tenants"
 KEYRING = "sluice:keys"
@@ -14,24 +15,55 @@ AUDIT = "sluice:audit"
 SHARDS = tuple(f"s{number:02x}" for number in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class TenantKeys:
-    """Where a tenant's things are."""
+class TenantKeys(Struct, frozen=True, gc=False):
+    """Where a tenant's things are. Kept for every tenant that was met, so it holds no more than it must."""
 
-    meta: str  # which log this is, how far it has come, and the hash of its last entry
-    log: str
-    changes: str  # of its shard: whose log has grown
-    headers: str  # of snapshots, by version
-    chunks: str  # of all snapshots, by hash
-    aside: str  # headers of snapshots that could not be used
-    snapshot_lock: str
-    pending: str  # the blocks of kept predictions, the oldest first
-    pending_count: str
     prefix: str
+    changes: str  # of its shard: whose log has grown
+
+    @property
+    def meta(self) -> str:
+        """Which log this is, how far it has come, and the hash of its last entry."""
+        return f"{self.prefix}:meta"
+
+    @property
+    def log(self) -> str:
+        """All events."""
+        return f"{self.prefix}:log"
+
+    @property
+    def headers(self) -> str:
+        """Of snapshots, by version."""
+        return f"{self.prefix}:snapshot:headers"
+
+    @property
+    def chunks(self) -> str:
+        """Of all snapshots, by hash."""
+        return f"{self.prefix}:snapshot:chunks"
+
+    @property
+    def aside(self) -> str:
+        """Headers of snapshots that could not be used."""
+        return f"{self.prefix}:snapshot:aside"
+
+    @property
+    def snapshot_lock(self) -> str:
+        """Whoever writes a snapshot has it."""
+        return f"{self.prefix}:snapshot:lock"
+
+    @property
+    def pending(self) -> str:
+        """The blocks of kept predictions, the oldest first."""
+        return f"{self.prefix}:pending"
+
+    @property
+    def pending_count(self) -> str:
+        """How many predictions are kept."""
+        return f"{self.prefix}:pending_count"
 
     def block(self, block: str) -> str:
         """A block of kept predictions."""
-        return f"{self.pending}:{block}"
+        return f"{self.prefix}:pending:{block}"
 
     def feedback(self, born: str, feedback_id: str) -> str:
         """The record that this feedback_id was used, in this life of the tenant."""
@@ -42,19 +74,7 @@ class TenantKeys:
 def keys_of(tenant: str) -> TenantKeys:
     """The keys of one tenant."""
     shard = shard_of(tenant)
-    prefix = f"sluice:{{{shard}}}:{tenant}"
-    return TenantKeys(
-        meta=f"{prefix}:meta",
-        log=f"{prefix}:log",
-        changes=changes_of(shard),
-        headers=f"{prefix}:snapshot:headers",
-        chunks=f"{prefix}:snapshot:chunks",
-        aside=f"{prefix}:snapshot:aside",
-        snapshot_lock=f"{prefix}:snapshot:lock",
-        pending=f"{prefix}:pending",
-        pending_count=f"{prefix}:pending_count",
-        prefix=prefix,
-    )
+    return TenantKeys(f"sluice:{{{shard}}}:{tenant}", changes_of(shard))
 
 
 def shard_of(tenant: str) -> str:
@@ -62,6 +82,7 @@ def shard_of(tenant: str) -> str:
     return f"s{hashlib.blake2b(tenant.encode(), digest_size=1).hexdigest()}"
 
 
+@cache
 def changes_of(shard: str) -> str:
     """The change feed of a shard."""
     return f"sluice:{{{shard}}}:changes"

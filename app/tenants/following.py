@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.feeds import Feeds
@@ -35,7 +36,7 @@ class Follower:
         self._catching_up = catching_up
         self._mending = mending
         self._held = held
-        self._round: list[str] = []  # names of those who have yet to be looked at
+        self._round: Iterator[str] = iter(())  # names of those who have yet to be looked at
         self.trouble: str | None = "no contact yet"
         self.contact_at = time.monotonic()
         self._is_part_away = False
@@ -82,10 +83,10 @@ class Follower:
 
     def _next(self) -> list[Tenant]:
         """Some of a round through all tenants in memory, of which some may have left since it began."""
-        if not self._round:
-            self._round = list(self._held)
-        names = self._round[-LOOKED_AT_ONCE:]
-        del self._round[-LOOKED_AT_ONCE:]
+        names = list(islice(self._round, LOOKED_AT_ONCE))
+        if not names:
+            self._round = iter(tuple(self._held))  # of a tuple of names the collector looks through nothing
+            names = list(islice(self._round, LOOKED_AT_ONCE))
         return [self._held[name] for name in names if name in self._held]
 
     async def _look_at(self, tenants: Sequence[Tenant]) -> None:
