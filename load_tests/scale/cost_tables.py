@@ -86,7 +86,11 @@ def stores_table(results: Results) -> str:
         (
             (found.store, route, asked)
             for found in results.following
-            for route, asked in (("/predict", found.predict), ("/feedback", found.feedback))
+            for route, asked in (
+                ("/predict", found.predict),
+                ("/predict, keep=false", found.not_kept),
+                ("/feedback", found.feedback),
+            )
         ),
     )
 

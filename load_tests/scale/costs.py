@@ -1,6 +1,7 @@
 """What a plan needs to know, picked out of the measurements."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from load_tests.scale.following import CLUSTER
 from load_tests.scale.results import FollowingFound, ResidentsFound, Results, WritesFound
@@ -11,7 +12,11 @@ FEATURES = 1000  # of a tenant
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """For requests of 100 features, tenants of 1,000, and a cluster as the store. Times are of processors."""
+    """For requests of 100 features, tenants of 1,000, and a cluster as the store. Times are of processors.
+
+    A prediction costs what it was measured to in a cluster, times what the most tenants that were measured cost beside
+    as many as there were in the cluster: where they are many, each has another place in memory, and its own block.
+    """
 
     predict_seconds: float  # in a worker
     not_kept_seconds: float
@@ -44,18 +49,18 @@ def costs_of(results: Results) -> Costs:
     following, residents, kept = _cluster(results), _residents(results), results.kept
     labels, alone, together = map(_fastest, (results.store.labels, results.store.kept, results.store.blocks))
     kept_writing = max((1.0 / together.rate - 1.0 / alone.rate) / (BLOCK - 1), 0.0)
-    idle, follower = following.idle, following.follower
+    idle, crowd = following.idle, _crowd(results)
     return Costs(
-        predict_seconds=following.predict.worker.median / 1e6,
-        not_kept_seconds=results.tenants[-1].evenly_not_kept.worker.median / 1e6,
+        predict_seconds=crowd.worker * following.predict.worker.median / 1e6,
+        not_kept_seconds=crowd.worker * following.not_kept.worker.median / 1e6,
         label_seconds=following.feedback.worker.median / 1e6,
         load_seconds=residents.load_microseconds / 1e6,
         snapshot_seconds=residents.snapshot_microseconds / 1e6,
         following_cores=idle.workers,
-        heard_seconds=max(follower.workers - idle.workers, 0.0) / following.labels_per_second,
+        heard_seconds=following.heard_microseconds / 1e6,
         worker_bytes=results.tenants[-1].empty_bytes,
         tenant_bytes=residents.resident_bytes,
-        store_predict_seconds=following.predict.store.median / 1e6,
+        store_predict_seconds=crowd.store * following.predict.store.median / 1e6,
         store_label_seconds=following.feedback.store.median / 1e6,
         store_load_seconds=residents.load_store_microseconds / 1e6,
         store_following_cores=max(idle.store - following.alone, 0.0),
@@ -70,6 +75,22 @@ def costs_of(results: Results) -> Costs:
         snapshot_disk_bytes=residents.snapshot_bytes,
         request_bytes=kept.request_bytes,
         answer_bytes=kept.answer_bytes,
+    )
+
+
+class Crowd(NamedTuple):
+    """What predictions for many tenants cost, as a multiple of what they cost for some."""
+
+    worker: float
+    store: float
+
+
+def _crowd(results: Results) -> Crowd:
+    some = [found for found in results.tenants if found.tenants <= results.sizes.followed_tenants][-1].popular
+    many = results.tenants[-1].popular
+    return Crowd(
+        max(many.worker.median / some.worker.median, 1.0),
+        max(many.store.median / max(some.store.median, 1.0), 1.0),
     )
 
 

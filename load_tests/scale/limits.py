@@ -41,7 +41,7 @@ def ceilings(made: Plan, costs: Costs) -> dict[str, float]:
     found = {
         f"the fullest of {MOST} shards has no core or disk left": 1.0 / max(rates),
         "the writes of the hottest tenant fill its shard": made.choices.used / made.hottest_writing,
+        "hearing of all labels fills every worker": (made.choices.used - costs.following_cores)
+        / (made.demand.labels * costs.heard_seconds),
     }
-    if heard := made.demand.labels * costs.heard_seconds:
-        found["hearing of all labels fills every worker"] = (made.choices.used - costs.following_cores) / heard
     return dict(sorted(found.items(), key=lambda each: each[1]))

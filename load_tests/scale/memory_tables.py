@@ -138,14 +138,21 @@ def following_table(results: Results) -> str:
         "store without a worker, cores",
         "worker idle, cores",
         "store idle, cores",
-        "worker while others are labelled, cores",
+        "a second worker, cores",
+        "the same while others are labelled, cores",
         "store then, with all its work, cores",
+        "for each label, us",
     )
     rows = (
         (
             found.store,
             f"{found.alone:.3f}",
-            *(f"{cores:.3f}" for idle in (found.idle, found.follower) for cores in (idle.workers, idle.store)),
+            f"{found.idle.workers:.3f}",
+            f"{found.idle.store:.3f}",
+            f"{found.quiet.workers:.3f}",
+            f"{found.follower.workers:.3f}",
+            f"{found.follower.store:.3f}",
+            f"{found.heard_microseconds:.0f}",
         )
         for found in results.following
     )

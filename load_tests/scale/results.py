@@ -124,8 +124,11 @@ class FollowingFound:
     alone: float  # cores that are busy in the store without a worker
     idle: Idle  # one worker that nobody asks
     labels_per_second: float  # given through another worker
-    follower: Idle  # a worker that holds none of the tenants, meanwhile; the store's cores are of all work
+    quiet: Idle  # a second worker that holds none of the tenants, while there are no labels
+    follower: Idle  # the same, while there are; the store's cores are of all work
+    heard_microseconds: float  # what each label adds
     predict: Asked
+    not_kept: Asked
     feedback: Asked
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from load_tests.scale.costs import costs_of
 from load_tests.scale.figures import Asked, Figure, Idle
 from load_tests.scale.following import CLUSTER, ONE_SERVER
 from load_tests.scale.page import scale_section
@@ -51,8 +52,9 @@ def writes(rate: float) -> list[WritesFound]:
 @pytest.fixture
 def results() -> Results:
     def following(store: str, worker: float, idle: float) -> FollowingFound:
-        asks = (asked(worker, 5000.0), asked(2 * worker, 2500.0))
-        return FollowingFound(store, 0.001, Idle(idle, 0.005), 300.0, Idle(idle + 0.03, 0.1), *asks)
+        asks = (asked(worker, 5000.0), asked(0.8 * worker, 6000.0), asked(2 * worker, 2500.0))
+        workers = (Idle(idle, 0.005), Idle(idle + 0.03, 0.1))
+        return FollowingFound(store, 0.001, Idle(idle, 0.005), 1000.0, *workers, 30.0, *asks)
 
     return Results(
         sizes=WHOLE,
@@ -79,7 +81,7 @@ def results() -> Results:
                 store_bytes=14_000 * number,
                 load_microseconds=1200.0,
                 idle=Idle(0.01, 0.001),
-                popular=asked(130.0, 6500.0),
+                popular=asked(130.0 + number / 1000, 6500.0),
                 evenly=asked(170.0, 5500.0),
                 evenly_not_kept=asked(110.0, 8000.0),
             )
@@ -105,6 +107,15 @@ def test_the_section_has_a_row_for_every_size(results: Results) -> None:
     section = scale_section(results)
     for size in (*WHOLE.models, *WHOLE.examples, *WHOLE.tenants, *WHOLE.tails):
         assert f"| {size:,} |" in section
+
+
+def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(results: Results) -> None:
+    some, many = (130.0 + tenants / 1000 for tenants in (1000, 100_000))
+    costs = costs_of(results)
+    assert costs.predict_seconds == pytest.approx(190e-6 * many / some)
+    assert costs.not_kept_seconds == pytest.approx(0.8 * 190e-6 * many / some)
+    assert costs.store_predict_seconds == pytest.approx(19e-6 * many / some)
+    assert costs.heard_seconds == pytest.approx(30e-6)
 
 
 def test_a_figure_is_told_with_its_spread(results: Results) -> None:
