@@ -2,16 +2,16 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from load_tests.scale.figures import Idle
+from load_tests.scale.figures import Asked, Idle
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.requests import NEVER, NOT_KEPT, SEED, feedback, predict
 from load_tests.scale.results import FollowingFound
@@ -43,13 +43,16 @@ class Store:
 
 
 def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
-    """On stores of both kinds."""
-    found = []
-    with one_server(folder / "one") as store:
-        found.append(_measured(folder / "on-one", store, sizes))
-    with three(folder / "three") as store:
-        found.append(_measured(folder / "on-three", store, sizes))
-    return found
+    """On stores of both kinds, which are asked in turns."""
+    requests = _requests(sizes.followed_tenants)
+    with ExitStack() as running:
+        stores = [running.enter_context(one_server(folder / "one")), running.enter_context(three(folder / "three"))]
+        served = [_served(running, folder / f"on-{number}", store, sizes) for number, store in enumerate(stores)]
+        loads = {
+            f"{kind} on {each.store}": Load(each.setup, some) for each in served for kind, some in requests.items()
+        }
+        asked = in_turns(loads, sizes)
+    return [each.found(asked) for each in served]
 
 
 @contextmanager
@@ -66,20 +69,46 @@ def three(folder: Path) -> Iterator[Store]:
         yield Store(CLUSTER, made.url, tuple(node.pid for node in made.nodes))
 
 
-def _measured(folder: Path, store: Store, sizes: Sizes) -> FollowingFound:
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A service on a store, and what following costs there."""
+
+    store: str
+    setup: Setup
+    alone: float
+    idle: Idle
+    quiet: Idle
+    follower: Idle
+    heard_microseconds: float
+
+    def found(self, asked: Mapping[str, Asked]) -> FollowingFound:
+        """With what requests cost."""
+        return FollowingFound(
+            store=self.store,
+            alone=self.alone,
+            idle=self.idle,
+            labels_per_second=LABELS_PER_SECOND,
+            quiet=self.quiet,
+            follower=self.follower,
+            heard_microseconds=self.heard_microseconds,
+            predict=asked[f"{PREDICT} on {self.store}"],
+            not_kept=asked[f"{NOT_KEPT_PREDICT} on {self.store}"],
+            feedback=asked[f"{FEEDBACK} on {self.store}"],
+        )
+
+
+def _served(running: ExitStack, folder: Path, store: Store, sizes: Sizes) -> Served:
+    """It goes on running."""
     first = Service(folder / "first", redis_url=store.url, **NEVER)
     second = Service(folder / "second", redis_url=store.url, **NEVER)
-    requests, alone = _requests(sizes.followed_tenants), busy_cores(store.pids, sizes.idle_seconds)
-    with ended(first.start()):
-        setup = Setup(first.is_ready(), store.pids)
-        idle = setup.idle(sizes.idle_seconds)
-        done(ClosedLoop(port=first.port, requests=_one_each(sizes.followed_tenants), connections=8))
-        with ended(second.start()):
-            follower = _following(first, Setup(second.is_ready(), store.pids), requests[FEEDBACK], sizes)
-        asked = in_turns({kind: Load(setup, some) for kind, some in requests.items()}, sizes)
-    return FollowingFound(
-        store.name, alone, idle, LABELS_PER_SECOND, *follower, asked[PREDICT], asked[NOT_KEPT_PREDICT], asked[FEEDBACK]
-    )
+    labels, alone = _requests(sizes.followed_tenants)[FEEDBACK], busy_cores(store.pids, sizes.idle_seconds)
+    running.enter_context(ended(first))
+    setup = Setup(first.start().is_ready(), store.pids)
+    idle = setup.idle(sizes.idle_seconds)
+    done(ClosedLoop(port=first.port, requests=_one_each(sizes.followed_tenants), connections=8))
+    with ended(second.start()):
+        follower = _following(first, Setup(second.is_ready(), store.pids), labels, sizes)
+    return Served(store.name, setup, alone, idle, *follower)
 
 
 def _following(first: Service, second: Setup, labels: list[bytes], sizes: Sizes) -> tuple[Idle, Idle, float]:
