@@ -2,11 +2,14 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from types import FrameType
+from typing import Any, Final
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Handler = signal.Handlers | Callable[[int, FrameType | None], Any]
 
 
 @contextmanager
@@ -20,26 +23,21 @@ def held_back() -> Iterator[None]:
         yield  # Python's handlers run in the main thread alone
         return
     heard: list[int] = []
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
-        if callable(before[number]):  # what is ignored, or ends us at once, stays as it is
-            signal.signal(number, lambda told, _: heard.append(told))
+    numbers = [number for number in ENDING if callable(signal.getsignal(number))]  # others are ignored, or end us
     try:
-        yield
+        with handled(lambda told, _: heard.append(told), numbers):
+            yield
     finally:
-        for number in ENDING:
-            if callable(before[number]):
-                signal.signal(number, before[number])
         if heard:
             signal.raise_signal(heard[0])
 
 
 @contextmanager
-def ignored() -> Iterator[None]:
-    """A signal that would end this program is not heard at all: it is ending what it has started."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
+def handled(handler: Handler, numbers: Iterable[signal.Signals] = ENDING) -> Iterator[None]:
+    """Signals are handled like this in the block."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -130,7 +130,7 @@ class NoticingCluster(RedisCluster):
                 await asyncio.sleep(MOVING_SECONDS)
             ((node, _),) = self._by_node([key])
             (answer,) = await self._exchange_with(node, [command])
-        return answer if isinstance(answer, TryAgainError) else ClusterError("one node sends to another, in circles")
+        return ClusterError("one node sends to another, in circles") if isinstance(answer, AskError) else answer
 
     def look_again(self) -> None:
         """Ask for the nodes anew before the next command."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.signals import held_back, ignored
+from app.cli.signals import handled, held_back
 from tests.processes import began, descendants
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -37,7 +37,7 @@ def number(request: pytest.FixtureRequest) -> signal.Signals:
 
 
 @pytest.fixture
-def handled(number: signal.Signals) -> Iterator[object]:
+def raising(number: signal.Signals) -> Iterator[object]:
     def handler(told: int, _: object) -> None:
         raise Ended(told)
 
@@ -46,7 +46,7 @@ def handled(number: signal.Signals) -> Iterator[object]:
     signal.signal(number, before)
 
 
-def test_a_signal_is_heard_after_the_block_that_holds_it_back(number: signal.Signals, handled: object) -> None:
+def test_a_signal_is_heard_after_the_block_that_holds_it_back(number: signal.Signals, raising: object) -> None:
     reached = []
 
     def start_something() -> None:
@@ -58,13 +58,13 @@ def test_a_signal_is_heard_after_the_block_that_holds_it_back(number: signal.Sig
     with pytest.raises(Ended, match=str(int(number))):
         start_something()
     assert reached == ["the end of the block"]
-    assert signal.getsignal(number) is handled
+    assert signal.getsignal(number) is raising
 
 
-def test_a_block_without_a_signal_leaves_everything_as_it_was(number: signal.Signals, handled: object) -> None:
+def test_a_block_without_a_signal_leaves_everything_as_it_was(number: signal.Signals, raising: object) -> None:
     with held_back():
         pass
-    assert signal.getsignal(number) is handled
+    assert signal.getsignal(number) is raising
 
 
 def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
@@ -77,9 +77,9 @@ def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
         signal.signal(number, before)
 
 
-@pytest.mark.usefixtures("handled")
+@pytest.mark.usefixtures("raising")
 def test_while_processes_are_ended_a_signal_is_not_heard_at_all(number: signal.Signals) -> None:
-    with ignored():
+    with handled(signal.SIG_IGN):
         signal.raise_signal(number)
 
 

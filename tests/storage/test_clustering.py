@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
+from app.storage import clustering
 from app.storage.asking import ask, ask_all, ask_nodes
 from app.storage.clustering import NoticingCluster
 from app.storage.connecting import Connection
@@ -108,6 +109,27 @@ async def test_commands_that_travel_together_follow_their_slots_that_have_moved(
         answers = await ask_all(connection, [("INCR", key) for key in (*moved, *stayed)])
         assert answers == [1] * (len(moved) + len(stayed))
         assert await ask_all(connection, [("GET", key) for key in moved]) == [b"1"] * len(moved)
+
+
+async def test_the_last_hop_may_be_the_one_that_arrives(three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clustering, "HOPS", 1)
+    *_, key = keys_on(0, 44)
+    async with connected(three.url) as connection:
+        await ask(connection, "DEL", key)
+        move(key_slot(key.encode()), three)
+        assert await ask(connection, "INCR", key) == 1
+
+
+async def test_nodes_that_send_from_one_to_another_are_told(
+    three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clustering, "HOPS", 0)
+    *_, key = keys_on(0, 46)
+    async with connected(three.url) as connection:
+        await ask(connection, "DEL", key)
+        move(key_slot(key.encode()), three)
+        with pytest.raises(StoreUnavailable, match="nodes disagree about who has this tenant"):
+            await ask(connection, "INCR", key)
 
 
 async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(three: ClusterOfThree) -> None:

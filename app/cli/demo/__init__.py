@@ -5,7 +5,7 @@ import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from app.cli.demo.hosting import own_service
 from app.cli.demo.panel import Display, display
 from app.cli.demo.replaying import Replay
 from app.cli.demo.summary import counted_by_service, told
-from app.cli.signals import ENDING
+from app.cli.signals import ENDING, handled
 from app.datasets.invented import Invented, invented_urls
 
 EXAMPLES: Final = 6000
@@ -112,16 +112,10 @@ def _next_steps(url: str | None, tenant: str) -> str:
     )
 
 
-@contextmanager
-def _stoppable() -> Iterator[None]:
+def _stoppable() -> AbstractContextManager[None]:
     """SIGTERM and a closed terminal end the demo as Ctrl-C does: with whatever it has started."""
     heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]  # nohup ignores SIGHUP
-    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return handled(signal.default_int_handler, heard)
 
 
 def _count(written: str) -> int:

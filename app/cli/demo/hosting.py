@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.demo.asking import Client, ServiceAway
-from app.cli.signals import held_back, ignored
+from app.cli.signals import handled, held_back
 from app.learning.errors import SluiceError
 from app.storage.orphans import end_servers, socket_path
 
@@ -83,7 +84,7 @@ def _last_words(log: Path) -> str:
 
 def _end(process: subprocess.Popen[bytes], data: Path) -> None:
     """SIGTERM, and a kill if that is not enough."""
-    with ignored():  # a second Ctrl-C must not leave a service behind
+    with handled(signal.SIG_IGN):  # a second Ctrl-C must not leave a service behind
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
