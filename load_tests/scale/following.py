@@ -114,14 +114,16 @@ def _served(running: ExitStack, folder: Path, store: Store, sizes: Sizes) -> Ser
 def _following(first: Service, second: Setup, labels: list[bytes], sizes: Sizes) -> tuple[Idle, Idle, float]:
     """What the second is busy with while nobody is labelled, and in the midst of labels that the first is given.
 
-    In turns, and with what a label adds, in microseconds: no less than what the clock of processor time can tell.
+    In turns, and with what a label adds, in microseconds: no less than could be told from chance, which is how much the
+    rounds without labels differ.
     """
     quiet, busy = [], []
     for _ in range(sizes.rounds):
         quiet.append(second.idle(sizes.idle_seconds))
         busy.append(_labelled(first, second, labels, sizes.idle_seconds))
     added = sum(more.workers - less.workers for more, less in zip(busy, quiet, strict=True)) / sizes.rounds
-    least = TICK_SECONDS / (sizes.rounds * sizes.idle_seconds)
+    cores = [each.workers for each in quiet]
+    least = max(max(cores) - min(cores), TICK_SECONDS / sizes.idle_seconds)
     return _mean(quiet), _mean(busy), 1e6 * max(added, least) / LABELS_PER_SECOND
 
 

@@ -35,8 +35,8 @@ METHOD = f"""### How it was measured
   within {1e3 * WRITE_SECONDS:.0f} ms are written together: where tenants are many, each is mostly alone.
 - **Following**: one worker; then a second one that holds no tenant, in turns while nobody is labelled and while the
   first is given {following.LABELS_PER_SECOND:,.0f} labels a second. What a label adds is told as no less than the
-  clock of processor time can tell. One server tells a worker of changes; a cluster has to be asked, every
-  {1e3 * POLL_SECONDS:.0f} ms."""
+  rounds without labels differ: less could be chance. One server tells a worker of changes; a cluster has to be asked,
+  every {1e3 * POLL_SECONDS:.0f} ms."""
 
 
 def scale_section(results: Results) -> str:
