@@ -12,37 +12,37 @@ from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
-from app.access.audit import Audit
-from app.access.buckets import buckets
-from app.access.guard import Guard
-from app.access.labelling import MOST_MODERATORS, LabelRates
 from app.api.application import create_app
 from app.api.limiting import MOST_CALLERS, Limiter
 from app.api.limits import Limits
 from app.api.serving import Serving
 from app.api.shedding import Shedding
 from app.api.watching import Watching
-from app.features.featurizing import KINDS, features_of
+from app.auth.audit import Audit
+from app.auth.buckets import buckets
+from app.auth.keyring import Guard
+from app.auth.label_rate import MOST_MODERATORS, LabelRates
+from app.features.featurizer import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
-from app.storage.audit import AuditLog
-from app.storage.codec import FeedbackRecord, decode, encode, packed_values
-from app.storage.connecting import Connection, connect
+from app.storage.api_keys import Keyring
+from app.storage.audit_log import AuditLog
+from app.storage.client.connection import Connection, connect
 from app.storage.errors import StoreUnavailable
-from app.storage.keyring import Keyring
-from app.storage.pending import PendingStore
-from app.telemetry.exposing import Exposing
+from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
+from app.storage.predictions import PendingStore
+from app.telemetry.counters import Telemetry
+from app.telemetry.exposition import Exposing
 from app.telemetry.logs import configure
-from app.telemetry.siblings import Siblings
-from app.telemetry.tenants import TenantWatches
-from app.telemetry.tracing import Tracing
-from app.telemetry.worker import Telemetry
-from app.tenants.capping import FeatureCap
-from app.tenants.ending import end
-from app.tenants.pending import Pending
+from app.telemetry.tenant_counters import TenantWatches
+from app.telemetry.traces import Tracing
+from app.telemetry.workers import Siblings
+from app.tenants.feature_limit import FeatureCap
+from app.tenants.kept_predictions import Pending
 from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotting import Policy
+from app.tenants.snapshotter import Policy
+from app.tenants.tasks import end
 
 logger = logging.getLogger("sluice")
 

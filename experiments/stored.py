@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.datasets.batch import Batch
 from kernels.arrays import Floats, Ints, Keys
-from kernels.examples import canonical_batch
+from kernels.examples.canonical import canonical_batch
 
 BLOCK_NONZEROS: Final = 4_000_000  # of what is held in memory at once, if the set is large
 NO_BIAS: Final = np.uint64(0)

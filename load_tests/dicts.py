@@ -9,7 +9,7 @@ from river import linear_model, optim
 from app.learning.config import config_of
 from app.learning.example import example_of
 from app.learning.model import Model
-from kernels.examples import canonical
+from kernels.examples.canonical import canonical
 from load_tests.rounds import best_seconds
 from load_tests.zipf import NONZEROS, SEED, zipf_stream
 

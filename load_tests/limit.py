@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from app.learning.model import Model
-from kernels import tally as place
 from kernels.arrays import Floats, Keys
-from kernels.compiling import kernel
-from kernels.table import ONE, Fresh, fetch, find
+from kernels.compiler import kernel
+from kernels.learner import totals as place
+from kernels.table.rows import ONE, Fresh, fetch, find
 from load_tests.zipf import Stream
 
 DISTANCES = (8, 16, 32, 64, 128)  # in non-zeros; and once without fetching, which is best for a table in the cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.learning.config import config_of
 from app.learning.model import Model
-from kernels import tally as place
+from kernels.learner import totals as place
 
 FEATURES = 16_000_000
 LEAST_FEATURES = 800  # a smaller model has a table of some kilobytes, whatever its number of features

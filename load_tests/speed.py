@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.learning.model import Model
-from kernels import tally as place
+from kernels.learner import totals as place
 from kernels.registry import ALGORITHMS
 from load_tests.limit import limits
 from load_tests.rounds import ROUNDS, Seconds, best_seconds

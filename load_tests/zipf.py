@@ -9,8 +9,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiling import kernel
-from kernels.hashing import hash_name
+from kernels.compiler import kernel
+from kernels.feature_hash import hash_name
 
 Name = TypeVar("Name", np.uint64, np.int32)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from app.cli.signals import held_back
-from app.storage.orphans import socket_path
+from app.storage.embedded.orphans import socket_path
 from tests.processes import began, command_of, descendants
 
 ROOT = Path(__file__).parent.parent

@@ -12,7 +12,7 @@ from app.api.mails import mail_to_show
 from app.api.raw import by_name, found_in
 from app.api.serving import DirectRoute, Serving, serving
 from app.api.wire import FeaturesIn, FeaturesOut, features_decoder
-from app.features.featurizing import NEWEST
+from app.features.featurizer import NEWEST
 
 router = APIRouter(route_class=DirectRoute)
 

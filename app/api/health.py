@@ -3,12 +3,12 @@
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from app.access.errors import Unauthenticated
-from app.access.keys import ALL
 from app.api import service_operations as operations
 from app.api.answers import Answer, encode
 from app.api.serving import DirectRoute, Serving, serving, token_of
 from app.api.wire import AliveOut, PartOut, ReadyOut
+from app.auth.errors import Unauthenticated
+from app.auth.keys import ALL
 
 router = APIRouter(route_class=DirectRoute)
 ALIVE = encode(AliveOut())

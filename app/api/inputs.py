@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from app.api.errors import BadInput, TooLarge
 from app.api.wire import NO_FEATURES, FeedbackIn, Input, MailIn
-from app.features.featurizing import KINDS, Kind
+from app.features.featurizer import KINDS, Kind
 from app.learning.errors import BadExample, shown
 from app.learning.example import LONGEST_TEXT, Example, example_of_json, longest_name
 

@@ -5,14 +5,14 @@
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from app.access.guard import now_milliseconds
-from app.access.keys import Key
 from app.api import key_operations as operations
 from app.api.answers import Answer, NoContent, encode
 from app.api.bodies import decoded, read_json
 from app.api.key_wire import KeyMadeOut, KeyOut, KeysOut, key_decoder, rotation_decoder
 from app.api.queries import query
 from app.api.serving import DirectRoute, serving
+from app.auth.keyring import now_milliseconds
+from app.auth.keys import Key
 
 router = APIRouter(route_class=DirectRoute)
 NO_STORE = (b"cache-control", b"no-store")  # an answer with a secret in it

@@ -7,10 +7,10 @@ from typing import Final
 
 from starlette.types import Scope
 
-from app.access.buckets import Buckets, OwnBuckets
 from app.api.errors import TooManyRequests
 from app.api.limits import ALWAYS_HEARD
-from app.telemetry.worker import Requests
+from app.auth.buckets import Buckets, OwnBuckets
+from app.telemetry.counters import Requests
 
 MOST_CALLERS: Final = 10_000  # buckets in memory; about 2 MB
 NEVER_SECONDS: Final = 60.0  # no bucket takes so long to fill: two workers have written at once what cannot be

@@ -5,10 +5,10 @@ import re
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from app.access.keys import ALL, Key
 from app.api import service_operations as operations
 from app.api.answers import Answer
 from app.api.serving import DirectRoute, serving
+from app.auth.keys import ALL, Key
 
 router = APIRouter(route_class=DirectRoute)
 TEXT = b"text/plain; version=0.0.4; charset=utf-8"

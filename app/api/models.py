@@ -13,7 +13,7 @@ from app.api.queries import query, yes_or_no
 from app.api.serving import DirectRoute, serving
 from app.api.tenants import shown
 from app.api.wire import SnapshotOut
-from app.learning.snapshot import HASH_BYTES, MAGIC, read_header
+from app.learning.snapshot.model_file import HASH_BYTES, MAGIC, read_header
 
 router = APIRouter(route_class=DirectRoute)
 

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
-from app.access.errors import Forbidden
-from app.access.keys import Key
 from app.api.seams import Holds
+from app.auth.errors import Forbidden
+from app.auth.keys import Key
 from app.learning.config import Value
 from app.tenants.registry import ListedTenant, Readiness
-from app.tenants.snapshotting import SnapshotTaken
+from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
 
 

@@ -7,8 +7,6 @@ from http import HTTPStatus
 import msgspec
 from starlette.exceptions import HTTPException
 
-from app.access import errors as access
-from app.access.keys import BadKey
 from app.api.errors import (
     BadInput,
     HeadTooLarge,
@@ -20,6 +18,8 @@ from app.api.errors import (
     TooSlow,
     WrongContentType,
 )
+from app.auth import errors as access
+from app.auth.keys import BadKey
 from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants

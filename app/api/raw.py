@@ -6,7 +6,7 @@ from app.api.answers import encode
 from app.api.inputs import check_size, raw_asked
 from app.api.serving import Serving
 from app.api.wire import Input
-from app.features.found import Found
+from app.features.extraction import Found
 from app.learning.errors import BadExample
 from app.learning.example import Example
 

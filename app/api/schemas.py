@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from app.access.keys import NAME, PATTERN, ROLES
 from app.api.inputs import ID_PATTERN, NAME_PATTERN
 from app.api.key_wire import KeyIn, KeyMadeOut, KeysOut, RotationIn
 from app.api.problems import ItemRefused, Problem
@@ -24,8 +23,9 @@ from app.api.wire import (
     TenantsOut,
     WeightsOut,
 )
+from app.auth.keys import NAME, PATTERN, ROLES
 from app.learning.config import ALWAYS, DEFAULTS
-from kernels.examples import LARGEST_VALUE
+from kernels.examples.canonical import LARGEST_VALUE
 from kernels.registry import ALGORITHMS
 
 Schema = dict[str, Any]

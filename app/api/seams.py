@@ -3,12 +3,12 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
-from app.features.featurizing import Kind
-from app.features.found import Found
+from app.features.extraction import Found
+from app.features.featurizer import Kind
 from app.learning.config import Value
-from app.tenants.pending import Kept
+from app.tenants.kept_predictions import Kept
 from app.tenants.registry import ListedTenant, Readiness
-from app.tenants.snapshotting import SnapshotTaken
+from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
 
 

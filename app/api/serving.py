@@ -9,11 +9,6 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from app.access.audit import Audit
-from app.access.errors import Forbidden, Unauthenticated
-from app.access.guard import Guard
-from app.access.keys import Key
-from app.access.labelling import LabelRates
 from app.api.answers import AT_ONCE, Answer
 from app.api.documenting import ROLE
 from app.api.inputs import tenant_name
@@ -21,7 +16,12 @@ from app.api.limiting import Limiter
 from app.api.limits import Limits
 from app.api.owning import OwnTenants
 from app.api.seams import Exposes, Featurizes, Holds, Keeps
-from app.features.featurizing import features_of
+from app.auth.audit import Audit
+from app.auth.errors import Forbidden, Unauthenticated
+from app.auth.keyring import Guard
+from app.auth.keys import Key
+from app.auth.label_rate import LabelRates
+from app.features.featurizer import features_of
 from app.tenants.tenant import Tenant
 
 Endpoint = Callable[[Request], Awaitable[Response]]

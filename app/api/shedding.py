@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from app.api.errors import Overloaded
-from app.telemetry.worker import Requests
+from app.telemetry.counters import Requests
 
 PROBE_SECONDS: Final = 0.02
 TELL_SECONDS: Final = 10.0  # a line of the log for each refusal would be work where there is too much of it

@@ -25,9 +25,9 @@ from app.api.wire import (
     WeightsOut,
     settings_decoder,
 )
-from app.learning.figures import figures, top_weights
 from app.learning.prequential import Confusion
 from app.learning.state import TenantState
+from app.learning.summary import figures, top_weights
 from app.tenants.tenant import Tenant
 
 router = APIRouter(route_class=DirectRoute)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
+from app.telemetry.counters import Requests
 from app.telemetry.logs import FACTS
-from app.telemetry.tracing import Tracing
-from app.telemetry.worker import Requests
+from app.telemetry.traces import Tracing
 
 UNKNOWN: Final = "unknown"  # no route has this address: an address of a client's choice is no label
 GONE: Final = 499  # the client went away before it was answered

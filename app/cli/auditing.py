@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from app.access.audit import AuditEntry, entries
-from app.access.guard import now_milliseconds
+from app.auth.audit import AuditEntry, entries
+from app.auth.keyring import now_milliseconds
 from app.cli.storing import audit_of, store
-from app.storage.codec import FeedbackRecord, decode_record
-from app.storage.connecting import Connection
-from app.storage.log import Log
+from app.storage.client.connection import Connection
+from app.storage.event_codec import FeedbackRecord, decode_record
+from app.storage.event_log import Log
 
 PAGE = 500
 

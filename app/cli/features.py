@@ -15,10 +15,10 @@ from app.cli.waiting import watched
 from app.datasets.batch import Batch
 from app.datasets.errors import DatasetError
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES
-from app.datasets.opening import STDIN
-from app.datasets.reading import read
-from app.features.featurizing import Kind, features_of
-from app.features.found import Found
+from app.datasets.reader import read
+from app.datasets.source import STDIN
+from app.features.extraction import Found
+from app.features.featurizer import Kind, features_of
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type

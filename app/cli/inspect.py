@@ -8,9 +8,9 @@ import msgspec
 
 from app.cli.showing import percent, table
 from app.learning.errors import BadSnapshot
-from app.learning.figures import figures, top_weights
-from app.learning.snapshot import load
+from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState
+from app.learning.summary import figures, top_weights
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type

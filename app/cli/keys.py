@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from app.access.keys import ROLES, Key
+from app.auth.keys import ROLES, Key
 from app.cli.showing import table
 
 if TYPE_CHECKING:
-    from app.access.audit import Audit
-    from app.access.guard import Guard
+    from app.auth.audit import Audit
+    from app.auth.keyring import Guard
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 DURATION = re.compile(r"(\d{1,9})([smhd])")
@@ -62,10 +62,10 @@ def _names(text: str) -> list[str]:
 
 def _running(action: "Callable[[Namespace, Guard, Audit], Awaitable[None]]") -> Callable[[Namespace], None]:
     async def work(chosen: Namespace) -> None:
-        from app.access.audit import Audit  # noqa: PLC0415 - the other commands should not wait for a client of Redis
-        from app.access.guard import Guard  # noqa: PLC0415
+        from app.auth.audit import Audit  # noqa: PLC0415 - the other commands should not wait for a client of Redis
+        from app.auth.keyring import Guard  # noqa: PLC0415
         from app.cli.storing import audit_of, store  # noqa: PLC0415
-        from app.storage.keyring import Keyring  # noqa: PLC0415
+        from app.storage.api_keys import Keyring  # noqa: PLC0415
 
         async with store() as connection:
             await action(chosen, Guard(Keyring(connection)), Audit(audit_of(connection)))

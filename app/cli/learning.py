@@ -9,8 +9,8 @@ import numpy as np
 
 from app.cli.waiting import watched
 from app.datasets.batch import Batch
-from app.datasets.reading import read
-from app.datasets.shuffling import shuffled
+from app.datasets.reader import read
+from app.datasets.shuffle import shuffled
 from app.learning.state import TenantState
 
 SHOWN_FAULTS = 5

@@ -4,13 +4,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from app.datasets.faults import OnError
 from app.datasets.formats import Format
-from app.features.featurizing import NEWEST, VERSIONS
+from app.datasets.skipped_lines import OnError
+from app.features.featurizer import NEWEST, VERSIONS
 from app.learning.config import ALWAYS, DEFAULTS, WITH_COSTS, Value, config_of
 from app.learning.errors import BadSetting
+from kernels.learner.options import SCHEDULES
 from kernels.registry import ALGORITHMS, load
-from kernels.settings import SCHEDULES
 
 PLENTY = (
     1 << 27

@@ -17,7 +17,7 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparse
 
 def serve(_: Namespace) -> None:
     """Run the command."""
-    from app.server import serve as run  # noqa: PLC0415 - the other commands should not wait for a web framework
+    from app.server.process import serve as run  # noqa: PLC0415 - the other commands should not wait for a web framework
     from app.settings import Settings  # noqa: PLC0415
 
     run(Settings.from_environment(os.environ))

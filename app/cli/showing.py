@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.learning.figures import figures
+from app.learning.summary import figures
 
 __all__ = ["figures", "percent", "table"]
 

@@ -8,10 +8,10 @@ from urllib.parse import quote
 import redis
 
 from app.settings import Settings
-from app.storage.audit import AuditLog
-from app.storage.connecting import Connection, connect
-from app.storage.embedded import EmbeddedValkey
-from app.storage.orphans import client_of, socket_path
+from app.storage.audit_log import AuditLog
+from app.storage.client.connection import Connection, connect
+from app.storage.embedded.orphans import client_of, socket_path
+from app.storage.embedded.valkey import EmbeddedValkey
 
 
 def audit_of(connection: Connection) -> AuditLog:

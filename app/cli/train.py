@@ -10,7 +10,7 @@ from app.cli.options import add_settings, add_source, algorithm_name, given_sett
 from app.cli.saving import refuse_missing_folder, written_aside
 from app.cli.showing import figures, percent
 from app.learning.errors import BadSetting
-from app.learning.snapshot import dump
+from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from app.datasets.watching import Watch
+from app.datasets.observer import Watch
 
 
 @contextmanager

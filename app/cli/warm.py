@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from app.datasets.reading import read
-from app.features.featurizing import KINDS, VERSIONS, features_of
+from app.datasets.reader import read
+from app.features.featurizer import KINDS, VERSIONS, features_of
 from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
-from app.learning.snapshot import dump, load
+from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, apply
-from app.storage.codec import FeedbackRecord, decode, encode, packed_values
-from kernels.compiling import cache_folder
+from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
+from kernels.compiler import cache_folder
 from kernels.registry import ALGORITHMS
 
 JSON_SAMPLE = b'{"a": 0.5, "b": 0.12345678901234567}'

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
+from app.datasets.blocks import Block
 from app.datasets.errors import DatasetError
-from app.datasets.lines import Block
 
 Format = Literal["libsvm", "vw", "jsonl", "urls", "texts", "mails"]
 FORMATS: tuple[Format, ...] = get_args(Format)

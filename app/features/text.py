@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from app.features.found import Found
+from app.features.extraction import Found
 from app.features.words import words_of
 from app.learning.example import example_of
 

@@ -6,12 +6,12 @@ from typing import overload
 
 import numpy as np
 
-from app.features.found import Found
-from app.features.known import known_words
+from app.features.extraction import Found
+from app.features.url_vocabulary import known_words
 from app.learning.example import Example, NamesInText, example_of
 from kernels.arrays import Bytes
 from kernels.urls.pieces import NAME_BYTES
-from kernels.urls.reading import AT_LEAST, PER_BYTE, read_url
+from kernels.urls.url import AT_LEAST, PER_BYTE, read_url
 
 LONGEST_URL = 2048  # characters
 DOTS = str.maketrans("\u3002\uff0e\uff61\\", ".../")  # what browsers take for a dot, or for a slash

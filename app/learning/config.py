@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from app.learning.errors import BadSetting, shown
-from kernels import settings as place
 from kernels.arrays import Floats
+from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, Algorithm, load
 
 Value = float | str | bool | None

@@ -1,12 +1,12 @@
-"""Drift: whether the error rate of a class has changed, as the detectors of `kernels/drift.py` see it."""
+"""Drift: whether the error rate of a class has changed, as the detectors of `kernels/evaluation/drift.py` see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from kernels import drift as place
 from kernels.arrays import Ints
+from kernels.evaluation import drift as place
 
 
 @dataclass(frozen=True, slots=True)

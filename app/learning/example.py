@@ -10,9 +10,9 @@ import numpy as np
 
 from app.learning.errors import BadExample, shown
 from kernels.arrays import Floats, Ints, Keys
-from kernels.dicts import read_dict
-from kernels.examples import LARGEST_VALUE
-from kernels.json_features import CLOSE, HALF_WORD, SHORTEST_FEATURE, read_features, read_many
+from kernels.examples.canonical import LARGEST_VALUE
+from kernels.examples.dicts import read_dict
+from kernels.text.json_features import CLOSE, HALF_WORD, SHORTEST_FEATURE, read_features, read_many
 
 LONGEST_TEXT = (1 << 32) - 1  # bytes; the places of names in it are kept in half a word
 

@@ -10,12 +10,12 @@ from app.learning.errors import BadExample
 from app.learning.example import Example, Examples
 from app.learning.names import BIAS_KEY
 from app.learning.prequential import MOST_COUNTED
-from kernels import tally as place
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.examples import canonical, canonical_batch
-from kernels.layout import copy_rows, fits, pack, spread
-from kernels.memory import Memory
-from kernels.table import LEAST_BITS, LOAD, spare, table_size
+from kernels.examples.canonical import canonical, canonical_batch
+from kernels.learner import totals as place
+from kernels.table.layout import copy_rows, fits, pack, spread
+from kernels.table.memory import Memory
+from kernels.table.rows import LEAST_BITS, LOAD, spare, table_size
 
 NO_BIAS = 0
 ALL = np.empty(0, np.uint8)

@@ -1,7 +1,7 @@
 """Readable names of features, kept beside the model only so that people can read its weights.
 
-There may be a million of them, and thousands of tenants: they are in arrays (`kernels.naming`) that are never changed,
-in some runs of falling size, and the latest wait in a dict. A run that has become too large beside the one before is
+There may be a million of them, and thousands of tenants: they are in arrays (`kernels.table.names`) that are never
+changed, in some runs of falling size, and the latest wait in a dict. A run that has become too large beside the one before is
 merged into it, so that most merges are small.
 """
 
@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from kernels.arrays import Bytes, Ends, Ints, Keys
-from kernels.naming import find_unknown, merge_names
+from kernels.table.names import find_unknown, merge_names
 
 BIAS_NAME = "(bias)"
 BIAS_KEY = 0xA7EF7CC5ADE9B561  # key_of(BIAS_NAME), written out: importing this module must not compile a kernel

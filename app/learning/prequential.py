@@ -8,12 +8,12 @@ import numpy as np
 
 from app.learning.drift import Drift, drift_of
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.confusion import count, count_one
-from kernels.drift import new_detectors
+from kernels.evaluation.confusion import count, count_one
+from kernels.evaluation.drift import new_detectors
 
 WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # what an example still counts for, one example later
-CELL = 3  # the last of the four cells of `kernels/confusion.py`
+CELL = 3  # the last of the four cells of `kernels/evaluation/confusion.py`
 MOST_COUNTED = 1 << 52  # above it floats, and Redis, soon stop to count
 
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from app.learning.chunks import Data
-from app.learning.snapshot import Chunk, read_header
-from app.storage import scripts
-from app.storage.asking import ask, ask_each
-from app.storage.connecting import Connection
+from app.learning.snapshot.chunks import Data
+from app.learning.snapshot.model_file import Chunk, read_header
+from app.storage.client import scripts
+from app.storage.client.commands import ask, ask_each
+from app.storage.client.connection import Connection
+from app.storage.client.transport import Argument
 from app.storage.errors import StoreDamaged
-from app.storage.keys import keys_of
-from app.storage.log import Meta, Position, meta_command, meta_of
-from app.storage.sending import Argument
+from app.storage.event_log import Meta, Position, meta_command, meta_of
+from app.storage.redis_keys import keys_of
 
 LOCK_MILLISECONDS = 60_000
 BYTES_AT_ONCE = 1 << 18  # everyone waits while the store syncs so much to its disk: 0.6 ms, and 1.6 ms for a MiB

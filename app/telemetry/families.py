@@ -12,10 +12,10 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
-from app.telemetry.counting import Distribution
+from app.telemetry.counters import Telemetry
+from app.telemetry.histogram import Distribution
 from app.telemetry.readings import Rates, TenantReading, WorkerReading
-from app.telemetry.tenants import TenantMeter
-from app.telemetry.worker import Telemetry
+from app.telemetry.tenant_counters import TenantMeter
 
 CLASSES = ("normal", "anomaly")
 CELLS = [(label, predicted) for label in CLASSES for predicted in CLASSES]

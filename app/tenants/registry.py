@@ -8,32 +8,32 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.features.featurizing import NEWEST
+from app.features.featurizer import NEWEST
 from app.learning.config import DEFAULTS, Value, config_of
 from app.learning.errors import BadSetting
-from app.learning.snapshot import load
+from app.learning.snapshot.model_file import load
 from app.learning.state import Outcome
-from app.storage.codec import ConfigRecord, encode
-from app.storage.connecting import Connection
-from app.storage.feeds import Feeds
-from app.storage.log import Draft, Log, Meta, Position
+from app.storage.change_feed import Feeds
+from app.storage.client.connection import Connection
+from app.storage.event_codec import ConfigRecord, encode
+from app.storage.event_log import Draft, Log, Meta, Position
 from app.storage.snapshots import Snapshots
-from app.telemetry.worker import Telemetry
-from app.tenants.appending import Appender
-from app.tenants.capping import FeatureCap
-from app.tenants.catching_up import CatchingUp
-from app.tenants.ending import end
+from app.telemetry.counters import Telemetry
+from app.tenants.cache import Holding
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
-from app.tenants.exporting import Exports
-from app.tenants.following import Follower
-from app.tenants.giving import Giving
-from app.tenants.holding import Holding
-from app.tenants.measuring import Measuring
-from app.tenants.mending import Mending
-from app.tenants.pending import Pending
-from app.tenants.recent import Recent
-from app.tenants.recovering import Recovery
-from app.tenants.snapshotting import Policy, SnapshotTaken, Snapshotter, locked, take_picture
+from app.tenants.exports import Exports
+from app.tenants.feature_limit import FeatureCap
+from app.tenants.feedback import Giving
+from app.tenants.kept_predictions import Pending
+from app.tenants.log_follower import Follower
+from app.tenants.log_writer import Appender
+from app.tenants.measurements import Measuring
+from app.tenants.recent_entries import Recent
+from app.tenants.recovery import Recovery
+from app.tenants.repair import Mending
+from app.tenants.replay import CatchingUp
+from app.tenants.snapshotter import Policy, SnapshotTaken, Snapshotter, locked, take_picture
+from app.tenants.tasks import end
 from app.tenants.tenant import Tenant
 
 ATTEMPTS = 3

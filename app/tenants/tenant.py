@@ -16,9 +16,9 @@ from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, Served
 from app.learning.example import Example, Examples
 from app.learning.state import Outcome, TenantState, advance, advance_all
-from app.storage.codec import FeedbackRecord, decode, encode, packed_values
-from app.storage.log import Draft, Entry, Position, next_chain
-from app.telemetry.tenants import NOBODY
+from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
+from app.storage.event_log import Draft, Entry, Position, next_chain
+from app.telemetry.tenant_counters import NOBODY
 from app.tenants.errors import LogReplaced, TenantDamaged, UpdateVetoed
 
 OUTCOMES_KEPT = 1024

@@ -11,7 +11,7 @@ from app.learning.names import BIAS_KEY
 from experiments.sets.registry import SOURCES
 from experiments.stored import Block, Stored
 from kernels.arrays import Floats, Ints
-from kernels.examples import canonical_batch
+from kernels.examples.canonical import canonical_batch
 
 SEED: Final = 2_016
 NO_BIAS: Final = 0

@@ -7,7 +7,7 @@ from app.learning.model import Model
 from experiments.regret.rounds import Rounds
 from experiments.regret.theorems import LAMBDA, THEOREMS, R
 from kernels.arrays import Floats
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 
 def losses(algorithm: str, rounds: Rounds, eta: float) -> Floats:

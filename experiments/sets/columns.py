@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.datasets.batch import Batch
 from kernels.arrays import Floats, Ints, Keys
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from app.datasets.batch import Batch
-from app.datasets.lines import Block, blocks
-from app.datasets.opening import open_source
+from app.datasets.blocks import Block, blocks
+from app.datasets.source import open_source
 from experiments.sets.columns import batch_of
 from experiments.sets.source import Source, first, located
 

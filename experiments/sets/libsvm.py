@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from app.datasets.batch import Batch
-from app.datasets.reading import read
-from app.datasets.shuffling import shuffled
+from app.datasets.reader import read
+from app.datasets.shuffle import shuffled
 from experiments.sets.source import Reader, Source, first, located
 
 W8A_FILE: Final = "sparse/w8a.xz"

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from app.datasets.batch import Batch
-from app.datasets.faults import Faults
+from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
-from app.datasets.mails.reading import open_mails
-from app.datasets.rows import Rows
-from app.datasets.watching import Watch
-from app.features.featurizing import features_of
+from app.datasets.observer import Watch
+from app.datasets.parsers.rows import Rows
+from app.datasets.skipped_lines import Faults
+from app.features.featurizer import features_of
 from experiments.sets.source import Source, located
 
 TREC: Final = "email/trec07p-1-25000.tar.xz"

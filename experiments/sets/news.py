@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from app.datasets.batch import Batch
-from app.datasets.mails.members import members
-from app.datasets.opening import open_source
+from app.datasets.mails.tar_members import members
+from app.datasets.source import open_source
 from app.features.words import words_of
 from experiments.sets.ngrams import in_several, ngrams
 from experiments.sets.source import Source, first, located

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiling import kernel
-from kernels.hashing import hash_name
+from kernels.compiler import kernel
+from kernels.feature_hash import hash_name
 
 SPACE = 32
 

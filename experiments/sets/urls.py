@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from app.datasets.batch import Batch
-from app.datasets.reading import read
+from app.datasets.reader import read
 from experiments.sets.source import Source, first, located
 
 TWO_ORIGINS: Final = (

@@ -9,12 +9,12 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot, soft
-from kernels.settings import DELTA, ETA, TARGET
-from kernels.steps import begin, is_due, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot, soft
+from kernels.learner.options import DELTA, ETA, TARGET
+from kernels.learner.steps import begin, is_due, lambda_at, longest, quantile, sample_due
+from kernels.learner.totals import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("w", "squares", "touched")
 FRESH = (0.0, 0.0, 0.0)

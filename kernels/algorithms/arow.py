@@ -6,13 +6,13 @@ Beyond the paper: measured as one of its strongest rivals without class imbalanc
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot
-from kernels.second_order import energy, take_in
-from kernels.settings import R
-from kernels.steps import begin, longest
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot
+from kernels.learner.options import R
+from kernels.learner.second_order import energy, take_in
+from kernels.learner.steps import begin, longest
+from kernels.learner.totals import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("w", "inverse")
 FRESH = (0.0, 1.0)

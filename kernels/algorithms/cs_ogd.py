@@ -3,12 +3,12 @@
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot
-from kernels.settings import ETA
-from kernels.steps import begin, longest
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot
+from kernels.learner.options import ETA
+from kernels.learner.steps import begin, longest
+from kernels.learner.totals import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("w",)
 FRESH = (0.0,)

@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot, logistic, soft
-from kernels.settings import DELTA, ETA, KEEP, TARGET
-from kernels.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due, settle
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot, logistic, soft
+from kernels.learner.options import DELTA, ETA, KEEP, TARGET
+from kernels.learner.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due, settle
+from kernels.learner.totals import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("z", "squares")
 FRESH = (0.0, 0.0)

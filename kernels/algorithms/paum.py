@@ -6,12 +6,12 @@ It has a bias of its own, b, which every score contains.
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot, squared_norm
-from kernels.settings import ETA
-from kernels.steps import begin, longest
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import BIAS, OUTCOME, RADIUS, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot, squared_norm
+from kernels.learner.options import ETA
+from kernels.learner.steps import begin, longest
+from kernels.learner.totals import BIAS, OUTCOME, RADIUS, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("w",)
 FRESH = (0.0,)

@@ -6,13 +6,13 @@ A^-1 contains x_t before the prediction is made, so a score computes it without 
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot, soft
-from kernels.second_order import energy, take_in, take_in_alone
-from kernels.settings import COORDINATE, ETA, KEEP, ON_THETA, TARGET, R
-from kernels.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot, soft
+from kernels.learner.options import COORDINATE, ETA, KEEP, ON_THETA, TARGET, R
+from kernels.learner.second_order import energy, take_in, take_in_alone
+from kernels.learner.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due
+from kernels.learner.totals import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("theta", "inverse")
 FRESH = (0.0, 1.0)

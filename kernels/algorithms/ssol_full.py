@@ -8,12 +8,12 @@ the diagonal.
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import kernel, part
-from kernels.maths import dot, soft
-from kernels.settings import ETA, ON_THETA, TARGET, R
-from kernels.steps import begin, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import FEATURES, LAMBDA, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import kernel, part
+from kernels.learner.maths import dot, soft
+from kernels.learner.options import ETA, ON_THETA, TARGET, R
+from kernels.learner.steps import begin, lambda_at, longest, quantile, sample_due
+from kernels.learner.totals import FEATURES, LAMBDA, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("index",)
 FRESH = (-1.0,)

@@ -7,12 +7,12 @@ remembers the sum at its last touch. That is exact, because a weight that is sma
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiling import inner, kernel
-from kernels.maths import dot, soft
-from kernels.settings import ETA, TARGET, TRUNCATE_BELOW, TRUNCATE_EVERY
-from kernels.steps import begin, is_due, lambda_at, longest, quantile, sample_due
-from kernels.table import EMPTY, START, enter, gather
-from kernels.tally import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.compiler import inner, kernel
+from kernels.learner.maths import dot, soft
+from kernels.learner.options import ETA, TARGET, TRUNCATE_BELOW, TRUNCATE_EVERY
+from kernels.learner.steps import begin, is_due, lambda_at, longest, quantile, sample_due
+from kernels.learner.totals import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
+from kernels.table.rows import EMPTY, START, enter, gather
 
 STATE = ("w", "touched")
 FRESH = (0.0, 0.0)

@@ -1,7 +1,26 @@
 """The features of a host, with the public suffix list."""
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiling import part, whole
+from kernels.compiler import part, whole
+from kernels.urls.characters import (
+    AT,
+    BEYOND_ASCII,
+    CLOSE,
+    COLON,
+    DOT,
+    HYPHEN,
+    LOWER_A,
+    LOWER_Z,
+    NINE,
+    OPEN,
+    ZERO,
+    after_last,
+    count,
+    digits,
+    entropy,
+    find_byte,
+    step,
+)
 from kernels.urls.pieces import (
     DIGITS_HOST,
     DIGITS_NAME,
@@ -26,25 +45,6 @@ from kernels.urls.pieces import (
     add_count,
     add_flag,
     add_number,
-)
-from kernels.urls.scanning import (
-    AT,
-    BEYOND_ASCII,
-    CLOSE,
-    COLON,
-    DOT,
-    HYPHEN,
-    LOWER_A,
-    LOWER_Z,
-    NINE,
-    OPEN,
-    ZERO,
-    after_last,
-    count,
-    digits,
-    entropy,
-    find_byte,
-    step,
 )
 from kernels.urls.words import EXCEPTION, PLAIN, WILDCARD, add_grams, is_known
 

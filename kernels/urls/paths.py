@@ -1,7 +1,24 @@
 """The features of a path and of a query."""
 
 from kernels.arrays import Bytes
-from kernels.compiling import whole
+from kernels.compiler import whole
+from kernels.urls.characters import (
+    AND,
+    DOT,
+    EQUALS,
+    HYPHEN,
+    NINE,
+    SLASH,
+    UNDERSCORE,
+    ZERO,
+    after_last,
+    count,
+    digits,
+    entropy,
+    find_byte,
+    is_word,
+    step,
+)
 from kernels.urls.pieces import (
     DEPTH,
     DIGITS_PATH,
@@ -26,23 +43,6 @@ from kernels.urls.pieces import (
     add_count,
     add_flag,
     add_number,
-)
-from kernels.urls.scanning import (
-    AND,
-    DOT,
-    EQUALS,
-    HYPHEN,
-    NINE,
-    SLASH,
-    UNDERSCORE,
-    ZERO,
-    after_last,
-    count,
-    digits,
-    entropy,
-    find_byte,
-    is_word,
-    step,
 )
 from kernels.urls.words import add_words
 

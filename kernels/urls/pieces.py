@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiling import part, whole
-from kernels.hashing import hash_name
-from kernels.urls.scanning import ZERO, continues
+from kernels.compiler import part, whole
+from kernels.feature_hash import hash_name
+from kernels.urls.characters import ZERO, continues
 
 LONGEST = 40  # bytes of a piece of the text in a name
 NAME_BYTES = 64  # the longest name

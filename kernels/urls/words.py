@@ -3,10 +3,10 @@
 import numpy as np
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiling import whole
-from kernels.hashing import hash_name
+from kernels.compiler import whole
+from kernels.feature_hash import hash_name
+from kernels.urls.characters import characters, is_word, next_character
 from kernels.urls.pieces import BRANDED, Pieces, add
-from kernels.urls.scanning import characters, is_word, next_character
 
 GRAM = 4  # characters
 SHORTEST_BRAND = 3

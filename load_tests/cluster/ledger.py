@@ -9,10 +9,10 @@ from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.retry import Retry
 
-from app.storage.addresses import address_of
-from app.storage.codec import FeedbackRecord, decode_record
-from app.storage.keys import keys_of
-from app.storage.log import next_chain
+from app.storage.client.address import address_of
+from app.storage.event_codec import FeedbackRecord, decode_record
+from app.storage.event_log import next_chain
+from app.storage.redis_keys import keys_of
 
 READ_AT_ONCE = 200
 

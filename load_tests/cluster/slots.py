@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from redis.crc import key_slot
 
-from app.storage.keys import SHARDS, shard_of
+from app.storage.redis_keys import SHARDS, shard_of
 
 SLOTS = 16_384
 SLOT_OF_SHARD = {shard: key_slot(shard.encode()) for shard in SHARDS}

@@ -8,11 +8,11 @@ from itertools import islice
 import msgspec
 import numpy as np
 
-from app.datasets.faults import Faults
-from app.datasets.mails.reading import open_mails
-from app.datasets.opening import open_source
-from app.datasets.watching import Watch
-from app.features.featurizing import Kind, features_of
+from app.datasets.mails.corpus import open_mails
+from app.datasets.observer import Watch
+from app.datasets.skipped_lines import Faults
+from app.datasets.source import open_source
+from app.features.featurizer import Kind, features_of
 from experiments.sets.rare import rare
 from load_tests.quality.sources import PHISHSTORM, SOURCES, TREC, Source
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.features.featurizing import Kind
+from app.features.featurizer import Kind
 from load_tests import machine
 from load_tests.peers import examples
 from load_tests.peers.contenders.contender import Contender

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.features.featurizing import Kind
+from app.features.featurizer import Kind
 from load_tests.peers.contenders.contender import Group
 from load_tests.peers.figures import Row, times
 from load_tests.peers.sizes import CONNECTIONS, Sizes

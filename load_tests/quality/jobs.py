@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from app.features.featurizing import Kind
+from app.features.featurizer import Kind
 from load_tests.quality import playing, sources
 from load_tests.quality.contenders.contender import Contender, Options
 from load_tests.quality.rows import Curve, Facts, Row

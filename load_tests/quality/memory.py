@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from app.features.featurizing import features_of
+from app.features.featurizer import features_of
 
 MAIL_BYTES = 25_000_000
 HEAD = b"From: a@example.org\r\nTo: b@example.org\r\nSubject: large\r\nMIME-Version: 1.0\r\n"

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from app.datasets.batch import Batch
-from app.datasets.faults import Faults
-from app.datasets.mails.reading import open_mails
-from app.datasets.opening import open_source
-from app.datasets.reading import read
-from app.datasets.watching import Watch
-from app.features.featurizing import Kind
-from kernels.examples import canonical_batch
+from app.datasets.mails.corpus import open_mails
+from app.datasets.observer import Watch
+from app.datasets.reader import read
+from app.datasets.skipped_lines import Faults
+from app.datasets.source import open_source
+from app.features.featurizer import Kind
+from kernels.examples.canonical import canonical_batch
 from load_tests.quality.stream import Stream
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).parents[3] / "shared" / "data"))

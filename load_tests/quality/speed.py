@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
 
-from app.features.featurizing import Kind, features_of
+from app.features.featurizer import Kind, features_of
 from app.learning.events import FeedbackGiven
 from app.learning.state import TenantState, apply
 from load_tests.quality.sources import Source, load_raw, urls

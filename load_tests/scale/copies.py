@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import redis
 
-from app.storage.keys import TENANTS, keys_of
+from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.scale.requests import NOT_KEPT, import_model, predict
 from load_tests.scale.watching import Setup, Work
 from load_tests.service.client import done

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.tenants.pending import WRITE_SECONDS
+from app.tenants.kept_predictions import WRITE_SECONDS
 from kernels.arrays import Floats
 from load_tests.scale.assumptions import DAY_SECONDS, Choices, Demand
 from load_tests.scale.costs import Costs

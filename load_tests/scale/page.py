@@ -1,7 +1,7 @@
 """The section of docs/performance.md: the tables of a run between texts that do not change."""
 
-from app.storage.feeds import POLL_SECONDS
-from app.tenants.pending import WRITE_SECONDS
+from app.storage.change_feed import POLL_SECONDS
+from app.tenants.kept_predictions import WRITE_SECONDS
 from load_tests.markdown import machine_list
 from load_tests.scale import cost_tables, examples, following, memory_tables, residents, restarts, stores, tenants
 from load_tests.scale.loading import CONNECTIONS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.storage.keys import SHARDS
+from app.storage.redis_keys import SHARDS
 from kernels.arrays import Floats, Ints
 from load_tests.scenarios.traffic import zipf
 

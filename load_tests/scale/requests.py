@@ -7,7 +7,7 @@ import numpy as np
 
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
-from app.learning.snapshot import dump
+from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState, apply
 from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask
 from load_tests.service import traffic

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from redis.crc import key_slot
 
-from app.storage.keys import SHARDS
+from app.storage.redis_keys import SHARDS
 from kernels.arrays import Floats, Ints
 
 SLOTS = 16_384

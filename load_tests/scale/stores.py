@@ -16,9 +16,9 @@ import hiredis
 import uvloop
 
 from app.learning.example import example_of_json
-from app.storage import scripts
-from app.storage.codec import FeedbackRecord, encode, packed_values
-from app.storage.keys import keys_of
+from app.storage.client import scripts
+from app.storage.event_codec import FeedbackRecord, encode, packed_values
+from app.storage.redis_keys import keys_of
 from load_tests.scale.requests import body, predict
 from load_tests.scale.results import StoreFound, WritesFound
 from load_tests.scale.sizes import Sizes

@@ -9,7 +9,7 @@ import msgspec
 
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
-from app.learning.snapshot import dump
+from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState, apply
 from load_tests.service import traffic
 from load_tests.service.asking import ask_well

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import redis
 
-from app.storage.keys import TENANTS, keys_of
+from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.service import traffic
 from load_tests.service.asking import ask_well
 from load_tests.service.client import done

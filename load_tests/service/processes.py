@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from app.cli.signals import held_back
-from app.storage.orphans import socket_path
+from app.storage.embedded.orphans import socket_path
 from load_tests.service.asking import ask
 
 NOT_INHERITED = ("SLUICE_", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")  # as a service really starts

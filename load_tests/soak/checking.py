@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.storage.codec import FeedbackRecord, decode_record
+from app.storage.event_codec import FeedbackRecord, decode_record
 from load_tests.service.processes import ended
 from load_tests.soak.deployment import Deployment, Node
 from load_tests.soak.traffic import TENANTS

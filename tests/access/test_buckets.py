@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.access.buckets import LINE, WAYS, Buckets, OwnBuckets, SharedBuckets, buckets
-from app.access.errors import TooManyLabels
-from app.access.labelling import LabelRates
 from app.api.errors import TooManyRequests
 from app.api.limiting import Limiter
+from app.auth.buckets import LINE, WAYS, Buckets, OwnBuckets, SharedBuckets, buckets
+from app.auth.errors import TooManyLabels
+from app.auth.label_rate import LabelRates
 
 MOST = 64
 Making = Callable[[Path], Buckets]

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from app.access.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
-from app.access.guard import LOOK_SECONDS, Guard
-from app.access.keys import Key
-from app.storage.connecting import Connection
-from app.storage.keyring import Keyring
+from app.auth.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
+from app.auth.keyring import LOOK_SECONDS, Guard
+from app.auth.keys import Key
+from app.storage.api_keys import Keyring
+from app.storage.client.connection import Connection
 from tests.tenants.workers import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

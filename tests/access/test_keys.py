@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.access.keys import ROLES, BadKey, new_key, parts_of
+from app.auth.keys import ROLES, BadKey, new_key, parts_of
 
 
 def test_a_key_is_opened_by_its_secret_alone() -> None:

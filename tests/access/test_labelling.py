@@ -1,7 +1,7 @@
 import pytest
 
-from app.access.errors import TooManyLabels
-from app.access.labelling import LabelRates
+from app.auth.errors import TooManyLabels
+from app.auth.label_rate import LabelRates
 
 
 class Clock:

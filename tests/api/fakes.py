@@ -6,19 +6,19 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 
-from app.features.found import Found
+from app.features.extraction import Found
 from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import example_of
-from app.learning.snapshot import dump, load
+from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
-from app.storage.log import Position
+from app.storage.event_log import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
-from app.tenants.pending import Kept
+from app.tenants.kept_predictions import Kept
 from app.tenants.registry import ListedTenant, Part, Readiness
-from app.tenants.snapshotting import SnapshotTaken
+from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, Given, Tenant, Verdict
 
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute
 
-from app.access.audit import Audit, AuditEntry
-from app.access.guard import Guard
-from app.access.keys import ROLES
-from app.access.labelling import LabelRates
 from app.api.application import create_app
 from app.api.serving import DirectRoute, Serving
+from app.auth.audit import Audit, AuditEntry
+from app.auth.keyring import Guard
+from app.auth.keys import ROLES
+from app.auth.label_rate import LabelRates
 from app.tenants.errors import TenantUnknown
 from tests.api.conftest import SMALL
 from tests.api.fakes import FakePending, FakeTenants

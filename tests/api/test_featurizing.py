@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.features.featurizing import NEWEST, VERSIONS
+from app.features.featurizer import NEWEST, VERSIONS
 from app.learning.config import Config
 from tests.api.conftest import Service
 

@@ -7,13 +7,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.access.buckets import OwnBuckets
-from app.access.guard import Guard
 from app.api.application import create_app
 from app.api.errors import TooManyRequests
 from app.api.limiting import Limiter
 from app.api.serving import Serving
-from app.telemetry.worker import Requests
+from app.auth.buckets import OwnBuckets
+from app.auth.keyring import Guard
+from app.telemetry.counters import Requests
 from tests.api.conftest import SMALL
 from tests.api.fakes import FakePending, FakeTenants
 

@@ -6,7 +6,7 @@ import resource
 import pytest
 
 from app.api.limits import SPARE_CONNECTIONS
-from app.server import OTHER_FILES, room_for
+from app.server.process import OTHER_FILES, room_for
 
 BESIDE = SPARE_CONNECTIONS + OTHER_FILES
 ENDLESS = resource.RLIM_INFINITY

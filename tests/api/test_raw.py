@@ -13,7 +13,7 @@ from app.api.application import create_app
 from app.api.limits import Limits
 from app.api.raw import AT_ONCE, kept_form
 from app.api.serving import Serving
-from app.features.featurizing import KINDS, Kind, features_of
+from app.features.featurizer import KINDS, Kind, features_of
 from app.learning.config import Config
 from app.learning.example import example_of_json
 from tests.api.conftest import Service

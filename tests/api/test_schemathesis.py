@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access.keys import ROLES
+from app.auth.keys import ROLES
 from tests.services import ROOT, Service, wait_until
 
 # Not asked: whether all data that fits the schema is accepted. Whether a setting fits an algorithm, a file is a model

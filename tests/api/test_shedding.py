@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.boundary import Boundary
 from app.api.shedding import PROBE_SECONDS, Shedding
 from app.api.watching import Watching
-from app.telemetry.worker import Requests
+from app.telemetry.counters import Requests
 from tests.api.exchanges import exchange
 
 pytestmark = pytest.mark.anyio

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.access.guard import Guard
 from app.api.application import create_app
 from app.api.limiting import Limiter
 from app.api.serving import Serving
+from app.auth.keyring import Guard
 from tests.api.conftest import SMALL
 from tests.api.fakes import FakePending, FakeTenants
 from tests.api.test_access import MemoryKeyring

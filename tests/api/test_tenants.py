@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.learning.figures import figures
+from app.learning.summary import figures
 from tests.api.conftest import Service
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import io
 
 from app.cli.demo.panel import Lines, Panel, display
 from app.cli.demo.tallying import Given, Tally
-from app.datasets.invented import Invented
+from app.datasets.synthetic_urls import Invented
 
 NORMAL, ATTACK, LATER = (
     Invented("http://a.test/", -1, 0),

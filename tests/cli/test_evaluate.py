@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.cli import main
-from kernels.compiling import cache_folder
+from kernels.compiler import cache_folder
 from kernels.registry import ALGORITHMS
 
 Output = pytest.CaptureFixture[str]

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from app.cli import main
-from app.features.featurizing import Kind, features_of
+from app.features.featurizer import Kind, features_of
 
 from .test_evaluate import sluice
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from app.cli import main
-from app.learning.snapshot import load
+from app.learning.snapshot.model_file import load
 
 Output = pytest.CaptureFixture[str]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from app.datasets.batch import Batch
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 Features = list[tuple[str, float]]
 Example = tuple[float, Features]

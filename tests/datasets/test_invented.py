@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.datasets.invented import ANOMALY_SHARE, NORMAL, TRICKS, Invented, invented_urls
-from app.features.featurizing import features_of
+from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, Invented, invented_urls
+from app.features.featurizer import features_of
 from app.learning.events import FeedbackGiven
 from app.learning.prequential import Confusion
 from app.learning.state import TenantState, apply

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.faults import Faults, SkippedLines
 from app.datasets.mails import archive as archives
 from app.datasets.mails.archive import Archive
-from app.datasets.mails.labelling import label_of_folder
-from app.datasets.opening import open_source
-from app.datasets.reading import read
-from app.datasets.watching import Watch
-from app.features.featurizing import features_of
+from app.datasets.mails.labels import label_of_folder
+from app.datasets.observer import Watch
+from app.datasets.reader import read
+from app.datasets.skipped_lines import Faults, SkippedLines
+from app.datasets.source import open_source
+from app.features.featurizer import features_of
 
 Files = Mapping[str, str]
 Give = Callable[[Files], Path]

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.faults import SkippedLines
-from app.datasets.reading import read
+from app.datasets.reader import read
+from app.datasets.skipped_lines import SkippedLines
 
 from .conftest import Write
 from .oracle import examples

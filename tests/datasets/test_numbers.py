@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernels.numbers import EXACT, NOT_A_NUMBER, ROUGH, read_number
+from kernels.text.numbers import EXACT, NOT_A_NUMBER, ROUGH, read_number
 
 fixed_seed = settings(derandomize=True, deadline=None, max_examples=300)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.reading import read
-from app.datasets.watching import Watch
+from app.datasets.observer import Watch
+from app.datasets.reader import read
 
 from .conftest import Write
 from .oracle import examples

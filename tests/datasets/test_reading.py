@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from app.datasets.blocks import blocks
 from app.datasets.errors import DatasetError
 from app.datasets.formats import Format
-from app.datasets.lines import blocks
-from app.datasets.opening import open_source
-from app.datasets.reading import read
-from app.features.featurizing import Kind, features_of
+from app.datasets.reader import read
+from app.datasets.source import open_source
+from app.features.featurizer import Kind, features_of
 
 from .conftest import Write
 from .oracle import Example, Features, examples

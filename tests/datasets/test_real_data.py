@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from app.datasets.reading import read
+from app.datasets.reader import read
 from tests.data import shared_data
 
 

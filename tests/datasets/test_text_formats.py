@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.datasets import libsvm, vw
 from app.datasets.batch import Batch
-from app.datasets.faults import Faults
-from app.datasets.lines import Block
+from app.datasets.blocks import Block
+from app.datasets.parsers import libsvm, vw
+from app.datasets.skipped_lines import Faults
 
 from . import oracle
 from .oracle import Example

@@ -98,7 +98,7 @@ def test_nothing_is_compiled_at_run_time(image: Image) -> None:
 def test_without_its_kernels_it_would_compile(image: Image) -> None:
     """So that the test before this one means something."""
     done = image.run(
-        "python", "-c", "from kernels.hashing import key_of; key_of('a')" + COMPILED, NUMBA_CPU_FEATURES="+sse3"
+        "python", "-c", "from kernels.feature_hash import key_of; key_of('a')" + COMPILED, NUMBA_CPU_FEATURES="+sse3"
     )
     assert done.returncode == 0, done.stderr
     assert "hash_name" in done.stdout.split()

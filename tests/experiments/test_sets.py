@@ -10,7 +10,7 @@ from app.datasets.batch import Batch
 from experiments.sets.rare import rare
 from experiments.sets.registry import SOURCES
 from experiments.sets.source import Source, first
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 from tests.data import shared_data
 
 NAMES = (

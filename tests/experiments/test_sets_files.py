@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.faults import Faults
+from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
-from app.datasets.mails.reading import open_mails
-from app.datasets.watching import Watch
+from app.datasets.observer import Watch
+from app.datasets.skipped_lines import Faults
 from experiments.sets.libsvm import given
 from experiments.sets.mails import MAILS, POOL, mixed
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 from tests.data import shared_data
 
 LINES = b"+1 1:0.5 16609143:1e-3\n-1 2:1\n"

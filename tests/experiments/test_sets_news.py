@@ -3,7 +3,7 @@ import pytest
 
 from experiments.sets.news import NEWS, body_of, label_of
 from experiments.sets.ngrams import in_several, ngrams
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 from tests.data import shared_data
 
 GROUPS = {

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.splits import TEST, TRAIN, Split
 from experiments.stored import opened, store
-from kernels.examples import canonical_batch
+from kernels.examples.canonical import canonical_batch
 from tests.experiments.examples import batch, stored_set
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from app.features.featurizing import VERSIONS, Kind, features_of
+from app.features.featurizer import VERSIONS, Kind, features_of
 
 FILE = Path(__file__).parent / "golden.json"
 INPUTS: dict[Kind, list[str]] = {

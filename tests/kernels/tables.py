@@ -7,12 +7,12 @@ import numpy as np
 from app.learning.config import Value, config_of
 from app.learning.example import Example
 from app.learning.model import Model
-from kernels import tally as place
 from kernels.arrays import Bytes, Floats, Keys
-from kernels.layout import copy_rows
-from kernels.settings import LIMIT
-from kernels.settings import SIZE as SETTINGS
-from kernels.table import enter, table_size
+from kernels.learner import totals as place
+from kernels.learner.options import LIMIT
+from kernels.learner.options import SIZE as SETTINGS
+from kernels.table.layout import copy_rows
+from kernels.table.rows import enter, table_size
 
 LARGEST_KEY = (1 << 64) - 1
 

@@ -11,9 +11,9 @@ from app.learning.config import DEFAULTS, WITH_COSTS, config_of
 from app.learning.example import example_of
 from app.learning.model import Model
 from app.learning.names import BIAS_NAME
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
+from kernels.learner.options import SCHEDULES
 from kernels.registry import ALGORITHMS, load
-from kernels.settings import SCHEDULES
 from tests.reference import reference_of
 from tests.streams import Floats, Stream, named, random_stream
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compiling import SOURCES, cache_folder
+from kernels.compiler import SOURCES, cache_folder
 
-ASK = "import numba, kernels.compiling; print(numba.config.CACHE_DIR)"
+ASK = "import numba, kernels.compiler; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
-COMPILE = "from kernels.hashing import key_of; key_of('a')"
-COUNT = "; from kernels.hashing import hash_name; print('found', *map(len, hash_name.stats[1:]), 'compiled')"
+COMPILE = "from kernels.feature_hash import key_of; key_of('a')"
+COUNT = "; from kernels.feature_hash import hash_name; print('found', *map(len, hash_name.stats[1:]), 'compiled')"
 POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root, who may then write only where it says so
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.decimals import REACH, nearest
+from kernels.text.decimals import REACH, nearest
 
 most = settings(max_examples=1000)
 mantissas = st.integers(1, 2**64 - 1)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import drift as place
 from kernels.arrays import Ints
-from kernels.drift import ANOMALY, CLOCK, MOST, NORMAL, ROW, ROWS, new_detectors, watch
+from kernels.evaluation import drift as place
+from kernels.evaluation.drift import ANOMALY, CLOCK, MOST, NORMAL, ROW, ROWS, new_detectors, watch
 from tests.reference.adwin import Adwin
 
 BIT = st.integers(0, 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels.arrays import Floats, Keys
-from kernels.examples import BUCKETS_AT_MOST, SHORT, canonical, canonical_batch
+from kernels.examples.canonical import BUCKETS_AT_MOST, SHORT, canonical, canonical_batch
 
 NONE = np.uint64(0)
 BIAS = 1 << 62

@@ -6,7 +6,7 @@ import pytest
 from app.learning.config import NUMBERED, Value
 from app.learning.example import Example
 from app.learning.model import FULL_VALUE, Model
-from kernels.examples import LARGEST_VALUE
+from kernels.examples.canonical import LARGEST_VALUE
 from kernels.registry import ALGORITHMS, load
 from tests.kernels.tables import model_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.learning.errors import BadExample
 from app.learning.example import example_of
-from kernels.hashing import P1, P2, P4, P5, hash_name, hash_names, key_of
+from kernels.feature_hash import P1, P2, P4, P5, hash_name, hash_names, key_of
 
 MODULUS = 1 << 64
 names_without_separator = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=70)

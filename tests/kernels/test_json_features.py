@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.example import example_of_json
-from kernels.json_features import SHORTEST_FEATURE, UNUSUAL, _may_repeat, read_features, read_many
+from kernels.text.json_features import SHORTEST_FEATURE, UNUSUAL, _may_repeat, read_features, read_many
 from tests.kernels.test_hashing import names_with_hash_0
 
 GUARD = 64

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kernels.maths import LARGEST, SQRT_HALF, dot, exponential, logarithm, logistic, soft, squared_norm
+from kernels.learner.maths import LARGEST, SQRT_HALF, dot, exponential, logarithm, logistic, soft, squared_norm
 from tests.kernels.lanes import in_lanes
 
 numbers = st.floats(-1e100, 1e100)

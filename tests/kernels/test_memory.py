@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.memory import LARGE_BYTES, Memory
+from kernels.table.memory import LARGE_BYTES, Memory
 
 BORDER = LARGE_BYTES // 8  # the smallest size that is a mapping of its own
 PAGE = 512  # float64 numbers in a page of 4 KiB

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.arrays import Keys
-from kernels.layout import range_starts
-from kernels.naming import find_unknown, merge_names
+from kernels.table.layout import range_starts
+from kernels.table.names import find_unknown, merge_names
 
 any_key = st.one_of(st.integers(1, 20), st.integers(1, 2**64 - 1), st.integers(2**64 - 20, 2**64 - 1))
 key_sets = st.sets(any_key, max_size=60)

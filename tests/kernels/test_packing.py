@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.packing import DOUBLES, KEY_0, ONES, SINGLES, SOUND, VALUE_TOO_LARGE, flaw_in, form_of
+from kernels.examples.packed import DOUBLES, KEY_0, ONES, SINGLES, SOUND, VALUE_TOO_LARGE, flaw_in, form_of
 
 singles = st.floats(width=32, allow_nan=False)
 

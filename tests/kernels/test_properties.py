@@ -11,8 +11,8 @@ from app.learning.errors import BadExample
 from app.learning.example import Example, Examples, example_of
 from app.learning.model import FULL_VALUE, Model
 from app.learning.names import BIAS_KEY
+from kernels.learner.totals import BIAS
 from kernels.registry import ALGORITHMS, load
-from kernels.tally import BIAS
 from tests.streams import named, random_stream
 
 FULL = ("ssol-full", "cs-ssol-full")

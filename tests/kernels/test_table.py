@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.layout import fits, pack, spread
-from kernels.table import find, gather, spare
-from kernels.tally import FEATURES, OUTCOME, TABLE_FULL
+from kernels.learner.totals import FEATURES, OUTCOME, TABLE_FULL
+from kernels.table.layout import fits, pack, spread
+from kernels.table.rows import find, gather, spare
 from tests.kernels.lanes import in_lanes
 from tests.kernels.tables import (
     LARGEST_KEY,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.learning.model import Model
 from kernels.registry import ALGORITHMS
-from kernels.table import PROBES
+from kernels.table.rows import PROBES
 from tests.kernels.tables import (
     LARGEST_KEY,
     bits_of,

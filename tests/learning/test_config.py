@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from app.features.featurizing import VERSIONS
+from app.features.featurizer import VERSIONS
 from app.learning.config import ALWAYS, COSTS, DEFAULTS, FEATURIZERS, LATER, RULES, WITH_COSTS, Config, Value, config_of
 from app.learning.errors import BadSetting
-from kernels import settings as place
+from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, load
 
 each_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)

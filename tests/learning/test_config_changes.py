@@ -6,7 +6,7 @@ import pytest
 
 from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
-from kernels import settings as place
+from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, load
 
 each_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -11,12 +11,12 @@ from app.learning.drift import ClassDrift, Drift, detectors_of, told
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
-from app.learning.freezing import freeze
 from app.learning.prequential import Prequential
-from app.learning.snapshot import decode, dump, encode, load
+from app.learning.snapshot.frozen import freeze
+from app.learning.snapshot.model_file import decode, dump, encode, load
 from app.learning.state import TenantState, advance_all, apply, replay
-from kernels import drift as place
 from kernels.arrays import Floats
+from kernels.evaluation import drift as place
 from tests.learning.logs import random_log
 
 NOTHING = ClassDrift(worse=0, better=0, labels=0, error=None, last_worse_at=None)

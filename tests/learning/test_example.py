@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.learning.errors import BadExample
 from app.learning.example import example_of
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 LONG = "x" * 200
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.learning import example as module
 from app.learning.errors import BadExample
 from app.learning.example import Example, NamesInText, example_of, example_of_json, examples_of_json
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 plain_names = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1, max_size=20)

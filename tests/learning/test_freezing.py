@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import example_of
-from app.learning.freezing import freeze, room_for
-from app.learning.snapshot import decode, encode, read_header
+from app.learning.snapshot.frozen import freeze, room_for
+from app.learning.snapshot.model_file import decode, encode, read_header
 from app.learning.state import TenantState, apply, replay
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.learning import names as module
 from app.learning.names import BIAS_KEY, BIAS_NAME, Names, Run
 from kernels.arrays import Keys
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 
 pairs = st.lists(st.tuples(st.integers(1, 30), st.text(min_size=1, max_size=5)), max_size=40)
 

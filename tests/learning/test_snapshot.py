@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from app.learning.errors import BadSnapshot
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import Example, example_of
-from app.learning.freezing import freeze
-from app.learning.snapshot import FORMAT, MAGIC, _hash, changed, decode, dump, encode, load, read_header
+from app.learning.snapshot.frozen import freeze
+from app.learning.snapshot.model_file import FORMAT, MAGIC, _hash, changed, decode, dump, encode, load, read_header
 from app.learning.state import TenantState, apply, replay
-from kernels.hashing import key_of
+from kernels.feature_hash import key_of
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 

@@ -7,10 +7,10 @@ USE_EVERYTHING = """
 import numpy as np
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
-from app.learning.freezing import freeze, room_for
-from app.learning.snapshot import decode, encode
+from app.learning.snapshot.frozen import freeze, room_for
+from app.learning.snapshot.model_file import decode, encode
 from app.learning.state import TenantState, advance, advance_all
-from app.storage.codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
+from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
 
 state = TenantState()
 text = b'{"a": 1, "%s": 0.1234567890123456}'

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from redis.crc import key_slot
 
-from app.storage.codec import FeedbackRecord, encode
-from app.storage.keys import keys_of
-from app.storage.log import next_chain
+from app.storage.event_codec import FeedbackRecord, encode
+from app.storage.event_log import next_chain
+from app.storage.redis_keys import keys_of
 from load_tests.cluster import inputs
 from load_tests.cluster.connections import NO_ANSWER, Answer, Connections, each
 from load_tests.cluster.figures import held_in, latency

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.storage.keys import SHARDS
+from app.storage.redis_keys import SHARDS
 from load_tests.scale.assumptions import GIB, Choices, Demand
 from load_tests.scale.costs import Costs
 from load_tests.scale.keeping import bytes_by_tenant, writing_by_tenant

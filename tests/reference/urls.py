@@ -6,7 +6,7 @@ from collections import Counter
 
 import tldextract
 
-from app.features.known import BRANDS
+from app.features.url_vocabulary import BRANDS
 
 EXTRACT = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 RULES = {*EXTRACT.tlds, *(rule.encode("idna").decode() for rule in EXTRACT.tlds if not rule.isascii())}

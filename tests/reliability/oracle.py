@@ -11,12 +11,12 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from app.learning.snapshot import decode as decode_snapshot
+from app.learning.snapshot.model_file import decode as decode_snapshot
 from app.learning.state import TenantState, advance
-from app.storage.addresses import address_of
-from app.storage.codec import FeedbackRecord, decode, decode_record
-from app.storage.keys import keys_of
-from app.storage.log import next_chain
+from app.storage.client.address import address_of
+from app.storage.event_codec import FeedbackRecord, decode, decode_record
+from app.storage.event_log import next_chain
+from app.storage.redis_keys import keys_of
 from tests.reliability.feeding import Feeder
 from tests.services import Service, wait_until
 

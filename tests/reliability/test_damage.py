@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.storage.keys import TenantKeys, keys_of
+from app.storage.redis_keys import TenantKeys, keys_of
 from tests.reliability.deployments import SERVER, Deployment, deployment
 from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, client_of, stored_log

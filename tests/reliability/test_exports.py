@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from app.learning.snapshot import dump, load
+from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState
 from tests.reliability.sockets import IN_TIME
 from tests.reliability.test_metrics import samples

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.features.featurizing import KINDS
+from app.features.featurizer import KINDS
 from tests.services import Service, new_client
 
 pytestmark = pytest.mark.timeout(90)

@@ -8,14 +8,14 @@ import numpy as np
 
 from app.api.answers import encode as as_json
 from app.api.tenants import tenant_out
-from app.learning.chunks import Data
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, example_of
-from app.learning.figures import top_weights
-from app.learning.freezing import freeze
-from app.learning.snapshot import MAGIC, Chunk, _hash, _rebuilt, dump, encode, load, read_header
+from app.learning.snapshot.chunks import Data
+from app.learning.snapshot.frozen import freeze
+from app.learning.snapshot.model_file import MAGIC, Chunk, _hash, _rebuilt, dump, encode, load, read_header
 from app.learning.state import TenantState, advance_all
+from app.learning.summary import top_weights
 
 Pieces = list[tuple[str, int, bytes]]
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.storage.asking import ask, ask_all
-from app.storage.connecting import Connection, connect
+from app.storage.client.commands import ask, ask_all
+from app.storage.client.connection import Connection, connect
 from app.storage.errors import StoreUnavailable
 
 

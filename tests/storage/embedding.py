@@ -6,7 +6,7 @@ from pathlib import Path
 
 import redis
 
-from app.storage.embedded import EmbeddedValkey
+from app.storage.embedded.valkey import EmbeddedValkey
 
 
 @contextmanager

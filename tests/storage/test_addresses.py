@@ -1,7 +1,7 @@
 import pytest
 
 from app.learning.errors import BadSetting
-from app.storage.addresses import address_of
+from app.storage.client.address import address_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.storage.audit import PAGE, AuditLog
-from app.storage.connecting import Connection
+from app.storage.audit_log import PAGE, AuditLog
+from app.storage.client.connection import Connection
 
 pytestmark = pytest.mark.anyio
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
-from app.storage import clustering
-from app.storage.asking import ask, ask_all, ask_nodes
-from app.storage.clustering import NoticingCluster
-from app.storage.connecting import Connection
+from app.storage.client import cluster as clustering
+from app.storage.client.cluster import NoticingCluster
+from app.storage.client.commands import ask, ask_all, ask_nodes
+from app.storage.client.connection import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.pending import Block, PendingStore
+from app.storage.predictions import Block, PendingStore
 from tests.servers import DURABLE, ClusterOfThree, Server, cluster, free_cluster_port, valkey_binary, wait_until
 from tests.storage.connections import connected
 

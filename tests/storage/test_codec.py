@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
-from app.storage.codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode, packed_values
+from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode, packed_values
 
 WHOLE = msgspec.msgpack.encode(["feedback", 1, 1, b"", b"", [], *9 * [None]])
 NESTED = b"\xdc\x00\xff" + WHOLE[1:] + 100_000 * b"\x91"  # behind the last field, where nobody looks

@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import SSLConnection
 from redis.exceptions import ResponseError
 
-from app.storage.connecting import Connection, advice, store_errors
-from app.storage.embedded import EmbeddedValkey
+from app.storage.client.connection import Connection, advice, store_errors
+from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from tests.servers import (
     Server,

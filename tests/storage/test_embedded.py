@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from app.storage import orphans
-from app.storage.embedded import EmbeddedValkey
+from app.storage.embedded import orphans
+from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnusable
 from tests.servers import wait_until
 from tests.storage.embedding import read, running, write
@@ -81,7 +81,7 @@ def test_a_stop_removes_socket_and_process_file(tmp_path: Path) -> None:
 
 
 def test_a_hanging_server_is_ended_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.embedded.STOP_SECONDS", 0.1)
+    monkeypatch.setattr("app.storage.embedded.valkey.STOP_SECONDS", 0.1)
     with running(tmp_path) as valkey:
         assert valkey.pid
         os.kill(valkey.pid, signal.SIGSTOP)

@@ -1,8 +1,8 @@
 import pytest
 from redis import exceptions as raised
 
+from app.storage.client.failures import store_error, store_errors
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
-from app.storage.failing import store_error, store_errors
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.connecting import Connection
+from app.storage.change_feed import Feeds
+from app.storage.client.connection import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.feeds import Feeds
-from app.storage.log import Draft, Group, Log, Position
+from app.storage.event_log import Draft, Group, Log, Position
 from tests.servers import cluster
 from tests.storage.connections import connected
 

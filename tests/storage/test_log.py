@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from app.storage.connecting import Connection
-from app.storage.keys import SHARDS, keys_of, shard_of
-from app.storage.log import Appended, Draft, Entry, Group, Log, Position, Refused, Used, next_chain
+from app.storage.client.connection import Connection
+from app.storage.event_log import Appended, Draft, Entry, Group, Log, Position, Refused, Used, next_chain
+from app.storage.redis_keys import SHARDS, keys_of, shard_of
 
 pytestmark = pytest.mark.anyio
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from app.storage import orphans
-from app.storage.embedded import EmbeddedValkey
+from app.storage.embedded import orphans
+from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnusable
 from tests.servers import valkey_server
 from tests.storage.embedding import read, running, write
 
 SERVICE = """
 import pathlib, sys, time
-from app.storage.embedded import EmbeddedValkey
+from app.storage.embedded.valkey import EmbeddedValkey
 valkey = EmbeddedValkey(pathlib.Path(sys.argv[1]))
 print(valkey.start(), valkey.pid, flush=True)
 time.sleep(600)

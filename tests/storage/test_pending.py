@@ -1,8 +1,8 @@
 import pytest
 
-from app.storage.connecting import Connection
-from app.storage.keys import keys_of
-from app.storage.pending import Block, PendingStore
+from app.storage.client.connection import Connection
+from app.storage.predictions import Block, PendingStore
+from app.storage.redis_keys import keys_of
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from app.storage.connecting import store_errors
+from app.storage.client.connection import store_errors
+from app.storage.client.transport import exchange, packed
 from app.storage.errors import StoreUnavailable
-from app.storage.sending import exchange, packed
 from tests.servers import Server
 from tests.storage.connections import connected
 

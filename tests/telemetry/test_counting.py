@@ -1,6 +1,6 @@
 import pytest
 
-from app.telemetry.counting import Distribution, Timing
+from app.telemetry.histogram import Distribution, Timing
 
 
 def test_a_value_counts_for_its_bound_and_all_above() -> None:

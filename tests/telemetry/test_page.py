@@ -6,10 +6,10 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.telemetry.counters import Telemetry
 from app.telemetry.families import families
-from app.telemetry.page import Runtime, merged, text_of
 from app.telemetry.readings import DriftOfClass, Rates, TenantReading, WorkerReading
-from app.telemetry.worker import Telemetry
+from app.telemetry.text_format import Runtime, merged, text_of
 
 MANUAL = (Path(__file__).parent.parent.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
 OF_THE_SERVICE = {"sluice_workers", "sluice_workers_answering"}

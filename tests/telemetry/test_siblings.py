@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.telemetry.siblings import FOLDER, Siblings
+from app.telemetry.workers import FOLDER, Siblings
 
 pytestmark = pytest.mark.anyio
 

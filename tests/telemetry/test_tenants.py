@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.telemetry.tenants import ELECTION_SECONDS, OTHER, TenantWatches
+from app.telemetry.tenant_counters import ELECTION_SECONDS, OTHER, TenantWatches
 
 
 class Clock:

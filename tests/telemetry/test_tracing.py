@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from app.learning.errors import BadSetting
-from app.telemetry.tracing import Tracing
+from app.telemetry.traces import Tracing
 from tests.telemetry.collector import attributes_of, collecting
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -7,7 +7,7 @@ import pytest
 
 from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
-from app.tenants.capping import FeatureCap
+from app.tenants.feature_limit import FeatureCap
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, replayed, worker
 

@@ -3,11 +3,11 @@
 import pytest
 
 from app.learning.errors import ModelNotFinite
-from app.learning.snapshot import load
+from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, replay
-from app.storage.log import Position
+from app.storage.event_log import Position
 from app.tenants.errors import TooManyExports
-from app.tenants.exporting import Exports
+from app.tenants.exports import Exports
 from app.tenants.tenant import Tenant
 from tests.learning.logs import random_log
 

@@ -9,7 +9,7 @@ import pytest
 from redis.crc import key_slot
 
 from app.storage.errors import StoreUnavailable
-from app.storage.keys import keys_of
+from app.storage.redis_keys import keys_of
 from app.tenants.registry import Tenants
 from tests.servers import ClusterOfThree, cluster
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker

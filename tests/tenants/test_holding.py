@@ -11,7 +11,7 @@ import pytest
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.example import example_of
 from app.learning.names import Names
-from app.storage.keys import keys_of
+from app.storage.redis_keys import keys_of
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
 from app.tenants.registry import Rules, settings_of_new_tenants
 from app.tenants.tenant import Feedback, Given

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.keys import keys_of
+from app.storage.redis_keys import keys_of
 from app.tenants.errors import FeedbackConflict
 from app.tenants.tenant import Given
 from tests.servers import Server

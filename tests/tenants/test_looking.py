@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tenants import following
+from app.tenants import log_follower as following
 from tests.servers import Server
 from tests.tenants.workers import feedback, give, worker
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.learning.snapshot import load
-from app.storage.keys import keys_of
+from app.learning.snapshot.model_file import load
+from app.storage.redis_keys import keys_of
 from app.tenants.errors import LogReplaced, TenantUnknown
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker

@@ -10,12 +10,12 @@ import pytest
 
 from app.learning.errors import ModelNotFinite
 from app.learning.events import FeedbackGiven
-from app.learning.freezing import freeze
-from app.learning.snapshot import dump, load
+from app.learning.snapshot.frozen import freeze
+from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, replay
-from app.storage.keys import keys_of
+from app.storage.redis_keys import keys_of
 from app.tenants.registry import Tenants
-from app.tenants.snapshotting import Policy
+from app.tenants.snapshotter import Policy
 from tests.learning.logs import random_log
 from tests.security.forging import overwhelmed
 from tests.servers import Server

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.connecting import connect
-from app.storage.keys import keys_of
-from app.storage.pending import PendingStore
-from app.tenants import pending as pending_module
-from app.tenants.ending import end
+from app.storage.client.connection import connect
+from app.storage.predictions import PendingStore
+from app.storage.redis_keys import keys_of
+from app.tenants import kept_predictions as pending_module
 from app.tenants.errors import PredictionExpired
-from app.tenants.pending import Kept, Pending
+from app.tenants.kept_predictions import Kept, Pending
 from app.tenants.registry import Tenants
+from app.tenants.tasks import end
 from app.tenants.tenant import Tenant, Verdict
 from tests.servers import Server
 from tests.tenants.workers import feedback, worker

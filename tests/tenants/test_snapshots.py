@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.storage.connecting import connect
-from app.storage.keys import keys_of
-from app.storage.log import Draft, Group, Log, Position
+from app.storage.client.connection import connect
+from app.storage.event_log import Draft, Group, Log, Position
+from app.storage.redis_keys import keys_of
 from app.tenants.errors import SnapshotBusy, TenantDamaged
-from app.tenants.snapshotting import Policy
+from app.tenants.snapshotter import Policy
 from tests.servers import Server
 from tests.tenants.test_mending import lose
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker

@@ -9,11 +9,11 @@ import numpy as np
 
 from app.learning.example import example_of
 from app.learning.state import TenantState, advance
-from app.storage.codec import decode
-from app.storage.connecting import connect
-from app.storage.log import Log
+from app.storage.client.connection import connect
+from app.storage.event_codec import decode
+from app.storage.event_log import Log
 from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotting import Policy
+from app.tenants.snapshotter import Policy
 from app.tenants.tenant import Feedback, Given
 
 NEVER = Policy(every_events=1_000_000_000, every_seconds=1e9)

@@ -15,7 +15,7 @@ from app.cli.demo.panel import Display, display
 from app.cli.demo.replaying import Replay
 from app.cli.demo.summary import counted_by_service, told
 from app.cli.signals import ENDING, handled
-from app.datasets.invented import Invented, invented_urls
+from app.datasets.synthetic_urls import Invented, invented_urls
 
 EXAMPLES: Final = 6000
 SECONDS: Final = 40.0  # that a run takes by default, beside the start of a service

@@ -15,7 +15,7 @@ from typing import Final
 from app.cli.demo.asking import Client, ServiceAway
 from app.cli.signals import handled, held_back
 from app.learning.errors import SluiceError
-from app.storage.orphans import end_servers, socket_path
+from app.storage.embedded.orphans import end_servers, socket_path
 
 START_SECONDS: Final = 180.0  # kernels that nobody has compiled yet take a minute
 STOP_SECONDS: Final = 15.0

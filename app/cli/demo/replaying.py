@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from app.cli.demo.asking import Client, RequestRefused
 from app.cli.demo.tallying import Given, Tally
-from app.datasets.invented import Invented
+from app.datasets.synthetic_urls import Invented
 
 CONNECTIONS: Final = 8  # requests under way at the same time, at most
 DELAY: Final = (5, 40)  # items that pass before a moderator has come to one

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from app.cli.demo.asking import Client, RequestRefused
 from app.cli.demo.tallying import SPAN, Tally, by_model
 from app.cli.showing import percent, table
-from app.datasets.invented import Invented
+from app.datasets.synthetic_urls import Invented
 from app.learning.prequential import Confusion
 
 TOP_WEIGHTS, TOP_CONTRIBUTIONS = 8, 5

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from app.datasets.invented import Invented
+from app.datasets.synthetic_urls import Invented
 from app.learning.prequential import Confusion
 
 RECENT: Final = 200  # labels that the live figures are over

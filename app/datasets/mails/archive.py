@@ -7,8 +7,7 @@ mails that come before their turn are kept aside until it has come.
 from collections.abc import Iterator
 
 from app.datasets.errors import DatasetError
-from app.datasets.faults import Faults
-from app.datasets.mails.labelling import (
+from app.datasets.mails.labels import (
     LARGEST_INDEX_BYTES,
     chosen_index,
     entries_of_folders,
@@ -16,10 +15,11 @@ from app.datasets.mails.labelling import (
     is_surely_the_index,
 )
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES, Entry, Mail
-from app.datasets.mails.members import Member, members
 from app.datasets.mails.spool import LARGEST_SPOOL_BYTES, Spool
-from app.datasets.opening import Source
-from app.datasets.watching import Watch
+from app.datasets.mails.tar_members import Member, members
+from app.datasets.observer import Watch
+from app.datasets.skipped_lines import Faults
+from app.datasets.source import Source
 
 NO_LABELS = "there is neither an index nor a folder named spam or ham in it"
 TOLD_AFTER_BYTES = 1 << 24

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.datasets.errors import DatasetError
-from app.datasets.faults import Faults
 from app.datasets.mails.archive import NO_LABELS
-from app.datasets.mails.labelling import chosen_index, entries_of_folders, entries_of_index
+from app.datasets.mails.labels import chosen_index, entries_of_folders, entries_of_index
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES, Entry, Mail
+from app.datasets.skipped_lines import Faults
 
 
 class Folder:

@@ -2,7 +2,7 @@
 
 import re
 
-from app.features.email.hops import IP
+from app.features.email.received import IP
 from app.features.email.shapes import domain_of, shape_of
 
 MOST_LINKS = 100

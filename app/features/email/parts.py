@@ -2,12 +2,12 @@
 
 import msgspec
 
+from app.features.email.attachments import file_features, file_name
 from app.features.email.charsets import decoded
-from app.features.email.files import file_features, file_name
 from app.features.email.html import seen_of
 from app.features.email.ignored import is_report
 from app.features.email.links import Link, links_in
-from app.features.email.reading import Mail, Part, parameter_of
+from app.features.email.message import Mail, Part, parameter_of
 from app.features.email.shapes import shape_of
 
 LONGEST_TEXT = 100_000  # bytes of one part

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redis.crc import key_slot
 from redis.exceptions import RedisClusterException, RedisError
 
-from app.storage.keys import TENANTS
+from app.storage.redis_keys import TENANTS
 from load_tests.cluster.connections import each
 from load_tests.cluster.figures import Latency, latency
 from load_tests.cluster.ledger import Checked

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from app.features.featurizing import Kind
+from app.features.featurizer import Kind
 from load_tests.peers.contenders.bogofilter import Bogofilter
 from load_tests.peers.contenders.contender import Contender, Group
 from load_tests.peers.contenders.library import Library

@@ -1,6 +1,6 @@
 """All who take part, in the order of the tables."""
 
-from app.features.featurizing import Kind
+from app.features.featurizer import Kind
 from load_tests.quality.contenders import names
 from load_tests.quality.contenders.bogofilter import Bogofilter
 from load_tests.quality.contenders.contender import Contender

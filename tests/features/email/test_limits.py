@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.features.email.featurizing import email_features
+from app.features.email.email import email_features
 from tests.data import shared_data
 from tests.features.email.mails import MAILS
 
@@ -83,7 +83,7 @@ def test_a_usual_mail_is_not_cut() -> None:
 def test_memory_for_25_megabytes_is_below_ten_times_that() -> None:
     program = """
 import resource
-from app.features.email.featurizing import email_features
+from app.features.email.email import email_features
 email_features(b"Subject: x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 line = b"Content-Type: multipart/mixed; boundary=x\\n\\n--x\\nContent-Type: text/html\\n\\n<p>some <b>words</b> " * 20

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.features.email.reading import HEADERS, IN_ORDER, read_head, read_mail
+from app.features.email.message import HEADERS, IN_ORDER, read_head, read_mail
 from tests.features.email.mails import MAILS
 
 

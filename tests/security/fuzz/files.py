@@ -8,18 +8,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from app.datasets.batch import Batch
-from app.datasets.faults import Faults
+from app.datasets.blocks import Block
 from app.datasets.formats import Format
-from app.datasets.lines import Block
-from app.datasets.reading import NUMBERS, RAW
-from app.features.featurizing import NEWEST, Kind, features_of
+from app.datasets.reader import NUMBERS, RAW
+from app.datasets.skipped_lines import Faults
+from app.features.featurizer import NEWEST, Kind, features_of
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
-from app.learning.snapshot import load
+from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, advance_all, replay
-from app.storage.codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode
-from kernels.examples import LARGEST_VALUE
+from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode
+from kernels.examples.canonical import LARGEST_VALUE
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import random_log
 from tests.security.forging import Pieces, exercise, forged, taken_apart

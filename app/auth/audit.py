@@ -1,0 +1,50 @@
+"""Who did what: an entry before anything is changed, so that nothing is done without one."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from app.auth.keyring import now_milliseconds
+from app.storage.audit_log import AuditLog
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the audit. Without a key, nobody had to have one."""
+
+    at: int
+    action: str
+    key_id: str | None = None
+    moderator: str | None = None
+    tenant: str | None = None
+    request_id: str | None = None
+    detail: str | None = None
+
+
+class Audit:
+    """The audit of a service; without a log, as in tests, nothing is kept."""
+
+    def __init__(self, log: AuditLog | None = None) -> None:
+        self._log = log
+
+    async def note(
+        self,
+        action: str,
+        *,
+        key_id: str | None = None,
+        tenant: str | None = None,
+        request_id: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Add an entry; StoreUnavailable if that cannot be done, and then nothing else should be."""
+        if self._log is None:
+            return
+        entry = AuditEntry(
+            at=now_milliseconds(), action=action, key_id=key_id, tenant=tenant, request_id=request_id, detail=detail
+        )
+        await self._log.append(msgspec.json.encode(entry))
+
+
+async def entries(log: AuditLog, since_milliseconds: int = 0) -> AsyncIterator[AuditEntry]:
+    """All entries since a time."""
+    async for raw in log.read(since_milliseconds):
+        yield msgspec.json.decode(raw, type=AuditEntry)

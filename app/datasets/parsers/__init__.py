@@ -1,0 +1,1 @@
+"""A parser for each format of labelled examples."""

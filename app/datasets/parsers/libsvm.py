@@ -1,0 +1,44 @@
+"""LIBSVM files: `label index:value index:value ... # comment`; a feature is named by its index as it is written."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.datasets.batch import Batch
+from app.datasets.blocks import Block
+from app.datasets.parsers.scanner import reread, scan
+from app.datasets.skipped_lines import Faults
+from kernels.arrays import Ints
+from kernels.text.libsvm import parse_libsvm
+from kernels.text.parser import COLON, count
+
+PAIR = re.compile(rb"[0-9]+:([^\s#]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexNames:
+    """Names that stand in the text, up to a colon."""
+
+    text: bytes
+    starts: Ints
+
+    def __getitem__(self, position: int, /) -> str:
+        """Return the index before the colon."""
+        start = int(self.starts[position])
+        return self.text[start : self.text.index(b":", start)].decode()
+
+
+def parse(block: Block, faults: Faults) -> Batch:
+    """Parse a block of lines."""
+    text = block.text
+    parsed = scan(block, parse_libsvm, count(np.frombuffer(text, np.uint8), COLON), faults)
+    reread(parsed, lambda start: _value_at(text, start))
+    names = IndexNames(text, parsed.name_starts)
+    return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names)
+
+
+def _value_at(text: bytes, start: int) -> float:
+    match = PAIR.match(text, start)
+    assert match is not None
+    return float(match[1])

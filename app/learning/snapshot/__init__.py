@@ -1,0 +1,1 @@
+"""Snapshots and model files: a tenant's state as bytes."""

@@ -1,0 +1,1 @@
+"""The server process: workers, sockets and the limits of a connection."""

@@ -1,0 +1,1 @@
+"""The connection to Redis: address, transport, cluster, scripts, errors."""

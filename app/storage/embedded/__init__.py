@@ -1,0 +1,1 @@
+"""The embedded Valkey: a real server as a child process."""

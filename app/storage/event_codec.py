@@ -1,0 +1,115 @@
+"""Events as bytes in the log: msgpack, a list for each, the first place says which kind."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.learning.example import Example
+from kernels.arrays import Floats
+from kernels.examples.packed import KEY_0, ONES, SINGLES, SOUND, flaw_in, form_of
+
+SINGLE, DOUBLE = np.dtype("<f4"), np.dtype("<f8")
+KEY = np.dtype("<u8")
+KEY_0_TOLD = "an event has a feature with key 0, which no name has"
+VALUE_TOLD = "an event has a value that is not finite or too large"
+
+
+class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback", omit_defaults=True):
+    """A label with all that must be known about it later. Names that the log has already are left empty."""
+
+    at_milliseconds: int
+    label: int
+    keys: bytes
+    values: bytes  # as short as they can be told exactly; none if all are 1
+    names: Sequence[str] = ()
+    served_label: int | None = None
+    served_score: float | None = None
+    feedback_id: str | None = None
+    moderator: str | None = None
+    prediction_id: str | None = None
+    served_at_milliseconds: int | None = None
+    key_id: str | None = None  # of the key with which it was given
+    request_id: str | None = None
+
+
+class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):
+    """A change of configuration."""
+
+    at_milliseconds: int
+    changes: dict[str, int | float | str | bool | None]
+
+
+class RemovalRecord(msgspec.Struct, frozen=True, array_like=True, tag="removal"):
+    """A removal of negligible features."""
+
+    at_milliseconds: int
+    weight_at_most: float
+    evidence_at_most: float
+
+
+Record = FeedbackRecord | ConfigRecord | RemovalRecord
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """The payload of a log entry."""
+    return _encoder.encode(record)
+
+
+def decode_record(payload: bytes) -> Record:
+    """All that a log entry says; raises msgspec.MsgspecError or ValueError if it is none."""
+    try:
+        record: Record = _decoder.decode(payload)
+    except RecursionError:
+        raise ValueError("an event is nested too deeply") from None
+    return record
+
+
+def decode(payload: bytes) -> Event:
+    """The event of a log entry; raises msgspec.MsgspecError or ValueError if it is none."""
+    match decode_record(payload):
+        case FeedbackRecord() as record:
+            return _feedback(record)
+        case ConfigRecord(changes=changes):
+            return TenantConfigured(changes)
+        case RemovalRecord(weight_at_most=weight, evidence_at_most=evidence):
+            return FeaturesRemoved(weight, evidence)
+
+
+def packed_values(values: Floats) -> bytes:
+    """Values without a loss in as few bytes as possible: none if all are 1, four each if that is exact."""
+    form = form_of(values)
+    if form == ONES:
+        return b""
+    return values.astype(SINGLE if form == SINGLES else DOUBLE, copy=False).tobytes()
+
+
+def served_by(record: Record) -> Served | None:
+    """The verdict that was served before the feedback came, if that is known."""
+    if not isinstance(record, FeedbackRecord) or record.served_label is None or record.served_score is None:
+        return None
+    return Served(record.served_label, record.served_score)
+
+
+def _feedback(record: FeedbackRecord) -> FeedbackGiven:
+    keys = np.frombuffer(record.keys, KEY).astype(np.uint64, copy=False)
+    values = _values(record.values, keys.size)
+    if (flaw := flaw_in(keys, values)) != SOUND:
+        raise ValueError(KEY_0_TOLD if flaw == KEY_0 else VALUE_TOLD)
+    if len(record.names) not in {0, keys.size}:
+        raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
+    example = Example(keys, values, tuple(record.names))
+    return FeedbackGiven(example, record.label, served_by(record))
+
+
+def _values(packed: bytes, count: int) -> Floats:
+    if not packed:
+        return np.ones(count)
+    kind = DOUBLE if len(packed) == DOUBLE.itemsize * count else SINGLE
+    values = np.frombuffer(packed, kind).astype(np.float64, copy=False)
+    if values.size != count:
+        raise ValueError(f"an event has {count} keys and {values.size} values")
+    return values

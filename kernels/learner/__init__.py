@@ -1,0 +1,1 @@
+"""What every algorithm shares: options, totals, steps, mathematics."""

@@ -1,0 +1,205 @@
+"""The feature table: open addressing with key and state side by side in one row, sorted by key.
+
+A table is one flat float64 array of rows `[key, state...]`; the key is stored by its bits, 0 means empty. The home slot
+of a key is given by its upper bits and rows keep the order of their keys (linear probing in key order, from the largest
+key down), so that
+- the layout is a function of the keys alone: two tables with equal content are equal in memory, whatever their history;
+- reading the rows from first to last is reading them in key order: digests and snapshots need no sorting;
+- a search stops at the first smaller key, and an empty slot (0) is smaller than all: one comparison per probe;
+- growing moves rows only to the right and can be done in place.
+
+Slots past the last home slot take what overflows there (`spare`); the very last row is a sink that is always empty:
+state written for features that were not admitted goes there, without a branch.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from kernels.arrays import Floats, Keys
+from kernels.compiler import inner
+from kernels.learner.options import LIMIT
+from kernels.learner.totals import BITS, DROPPED, FEATURES, OUTCOME, TABLE_FULL
+
+LEAST_BITS = 6
+LOAD = 0.8  # with rows of 24 bytes: at most 60 bytes per feature right after doubling
+CROWDED = 0.25  # below this load a row that cannot be placed is the work of crafted names: no growing helps
+AHEAD = np.uint64(96)  # how many non-zeros ahead rows are fetched into the cache
+CACHED = 1 << 17  # a table of up to 1 MiB stays in the cache by itself; fetching ahead would only cost time
+PROBES = np.uint64(1024)  # no row lies farther from its home slot
+ONE = np.uint64(1)
+EMPTY = np.uint64(0)
+# Where a single example begins; a plain 0 would be compiled as a case of its own.
+START: int = np.int64(0)  # type: ignore[assignment]
+
+Fresh = tuple[float, ...]  # the state of a new row; its length is known when compiling, so loops over it unroll
+
+
+def spare(bits: int) -> int:
+    """Slots after the last home slot; enough that overflowing there is as rare as a long probe elsewhere."""
+    return min(max(128, (1 << bits) // 32), 1024)
+
+
+def table_size(bits: int, width: int) -> int:
+    """Length of the array that holds 2^bits home slots, the spare ones and the sink."""
+    return ((1 << bits) + spare(bits) + 1) * width
+
+
+@intrinsic
+def fetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Ask for the cache line of `array[index]` in the second-level cache; a hint that changes no result.
+
+    The first level is too small for what is fetched so far ahead: measured 11 to 19% slower.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        start = make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(start, [arguments[1]]), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+        builder.call(prefetch, [address, number(0), number(2), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+@inner
+def find(bits: Keys, width: np.uint64, shift: np.uint64, key: np.uint64) -> np.uint64:
+    """Return where the row of `key` begins or, if it is not there, where it would have to be put."""
+    at = (~key >> shift) * width
+    # Two probes without a branch: a mispredicted one costs more than both.
+    at += width * (np.uint64(bits[at] > key) + np.uint64(bits[at + width] > key))
+    while bits[at] > key:
+        at += width
+    return at
+
+
+@inner
+def fetch_row(rows: Floats, width: np.uint64, shift: np.uint64, key: np.uint64) -> None:
+    """Fetch the home row of `key` and the one after it."""
+    at = (~key >> shift) * width
+    fetch(rows, at)
+    fetch(rows, at + width + width - ONE)
+
+
+@inner
+def gather(
+    rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, states: Floats, fresh: Fresh
+) -> int:
+    """Find the rows of `keys[start:stop]` and copy their states; unknown features get the sink and a fresh state.
+
+    Return how many were unknown. Rows of later keys are fetched on the way, across the end of the example.
+    """
+    bits = rows.view(np.uint64)
+    width = np.uint64(len(fresh) + 1)
+    shift = np.uint64(64) - np.uint64(tally[BITS])
+    sink = np.uint64(rows.size) - width
+    last = np.uint64(keys.size) - ONE
+    far = rows.size > CACHED
+    first = np.uint64(start)
+    unknown = 0
+    for k in range(np.uint64(stop) - first):
+        if far:
+            fetch_row(rows, width, shift, keys[min(first + k + AHEAD, last)])
+        key = keys[first + k]
+        at = find(bits, width, shift, key)
+        if bits[at] == key:
+            slots[k] = at
+            for j in range(len(fresh)):
+                states[j, k] = rows[at + np.uint64(1 + j)]
+        else:
+            unknown += 1
+            slots[k] = sink
+            for j in range(len(fresh)):
+                states[j, k] = fresh[j]
+    return unknown
+
+
+@inner
+def enter(
+    rows: Floats,
+    tally: Floats,
+    keys: Keys,
+    start: int,
+    stop: int,
+    slots: Keys,
+    states: Floats,
+    fresh: Fresh,
+    settings: Floats,
+) -> bool:
+    """Gather the example for learning, with rows for its new features; False if the table must grow first."""
+    if gather(rows, tally, keys, start, stop, slots, states, fresh) == 0:
+        return True
+    if not _admit(rows, tally, keys, start, stop, slots, fresh, settings):
+        tally[OUTCOME] = TABLE_FULL
+        return False
+    gather(rows, tally, keys, start, stop, slots, states, fresh)  # admitting moved rows
+    return True
+
+
+@inner
+def _admit(
+    rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, fresh: Fresh, settings: Floats
+) -> bool:
+    """Give every unknown feature of the example a fresh row; False if the table must grow first.
+
+    At the tenant's limit a new feature gets no row: it is counted as dropped, and known ones go on learning.
+    """
+    sink = np.uint64(rows.size) - np.uint64(len(fresh) + 1)
+    dropped = 0
+    for k in range(stop - start):
+        if slots[k] != sink:
+            continue
+        if tally[FEATURES] >= settings[LIMIT]:
+            dropped += 1
+        elif _full(tally) or not _insert(rows, tally, keys[start + k], fresh):
+            if tally[FEATURES] >= CROWDED * _homes(tally):
+                return False
+            dropped += 1
+    tally[DROPPED] += dropped
+    return True
+
+
+@inner
+def _full(tally: Floats) -> bool:
+    return bool(tally[FEATURES] + 1.0 > LOAD * _homes(tally))
+
+
+@inner
+def _homes(tally: Floats) -> float:
+    return float(1 << int(tally[BITS]))
+
+
+@inner
+def _insert(rows: Floats, tally: Floats, key: np.uint64, fresh: Fresh) -> bool:
+    """Put a fresh row in its place, moving the rows behind it by one; False if one of them would go too far."""
+    bits = rows.view(np.uint64)
+    width = np.uint64(len(fresh) + 1)
+    shift = np.uint64(64) - np.uint64(tally[BITS])
+    at = find(bits, width, shift, key)
+    if bits[at] == key:  # put there by an earlier attempt, before the table grew
+        return True
+    gap = _gap(bits, width, shift, at)
+    if gap == np.uint64(bits.size) - width or at // width - (~key >> shift) > PROBES:
+        return False
+    for j in range(gap - at):
+        bits[gap + width - ONE - j] = bits[gap - ONE - j]
+    bits[at] = key
+    for j in range(len(fresh)):
+        rows[at + np.uint64(1 + j)] = fresh[j]
+    tally[FEATURES] += 1.0
+    return True
+
+
+@inner
+def _gap(bits: Keys, width: np.uint64, shift: np.uint64, at: np.uint64) -> np.uint64:
+    """Return the first empty row from `at` on, or the sink if a row on the way cannot move by one."""
+    while bits[at] != EMPTY:
+        at += width
+        if at // width - (~bits[at - width] >> shift) > PROBES:
+            return np.uint64(bits.size) - width
+    return at

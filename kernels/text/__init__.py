@@ -1,0 +1,1 @@
+"""Parsers of text: numbers, JSON features, LIBSVM and Vowpal Wabbit lines."""
