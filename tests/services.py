@@ -34,6 +34,8 @@ class Ending(NamedTuple):
 class Service:
     """A service in a process group of its own, on a free port of this machine. It keeps its port over restarts."""
 
+    command: tuple[str, ...] = (sys.executable, "-m", "app", "serve")
+
     def __init__(
         self,
         folder: Path,
@@ -78,7 +80,7 @@ class Service:
         self._log_begin = len(self.whole_log())
         with (self.folder / "service.log").open("ab") as log, held_back():
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app", "serve"],
+                self.command,
                 cwd=ROOT,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,

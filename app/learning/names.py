@@ -1,8 +1,8 @@
 """Readable names of features, kept beside the model only so that people can read its weights.
 
 There may be a million of them, and thousands of tenants: they are in arrays (`kernels.table.names`) that are never
-changed, in some runs of falling size, and the latest wait in a dict. A run that has become too large beside the one before is
-merged into it, so that most merges are small.
+changed, in some runs of falling size, and the latest wait in a dict. A run that has become too large beside the one
+before is merged into it, so that most merges are small.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
