@@ -56,6 +56,20 @@ def inner(function: Function) -> Function:
     return cast("Function", njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function))
 
 
+def named(name: str) -> Callable[[Function], Function]:
+    """Name a function that another function defines, so that it differs from those defined for other names.
+
+    They share a file and a line. Compiled code is found by name, on disk and among the symbols of a process: without
+    names of their own, one would be run for another.
+    """
+
+    def decorate(function: Function) -> Function:
+        function.__qualname__ = f"{name}.{function.__name__}"
+        return function
+
+    return decorate
+
+
 def cache_folder() -> Path:
     """Where the compiled kernels of exactly these sources are kept.
 
@@ -86,6 +100,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba is hardly typed
     """What is not in the folder, and cannot be put there, is compiled for this process alone."""
 
     _impl_class = _Implementation
+
+    def _index_key(self, signature: object, codegen: Any) -> tuple[object, ...]:  # noqa: ANN401 - Numba is hardly typed
+        """Identify the function by its name. Numba pickles what it refers to, which differs between processes."""
+        return signature, codegen.magic_tuple(), self._py_func.__qualname__
 
     def save_overload(self, signature: object, compiled: object) -> None:
         with suppress(OSError):

@@ -23,7 +23,7 @@ from kernels.learner.options import (
 )
 from kernels.learner.totals import FEATURES, LAMBDA, NEGATIVES, OUTCOME, POSITIVES, SCALE, STEP, TABLE_FULL
 
-FAINT = 2.0**-200  # when the common factor is this small, it is settled into the rows before it can underflow
+SMALLEST_SCALE = 2.0**-200  # below it, SCALE is multiplied into the rows before it can underflow
 MILD = 10.0  # an imbalance of so much counts for about half; one of 1:99 for nine tenths
 SAMPLE = 4096  # features looked at to find lambda for a target sparsity
 PERIOD = 1024  # examples between two such looks, after the first doublings
@@ -44,22 +44,22 @@ def _imbalance(negatives: float, positives: float) -> float:
 
 
 @inner
-def begin(tally: Floats, label: float, settings: Floats) -> float:
+def begin(totals: Floats, label: float, settings: Floats) -> float:
     """Count the example and discount the past; return the cost of the label's class."""
-    tally[STEP] += 1.0
-    tally[POSITIVES if label > 0.0 else NEGATIVES] += 1.0
-    tally[SCALE] *= settings[KEEP]
+    totals[STEP] += 1.0
+    totals[POSITIVES if label > 0.0 else NEGATIVES] += 1.0
+    totals[SCALE] *= settings[KEEP]
     if settings[AUTO_COSTS] == 0.0:
         return settings[COST_POSITIVE] if label > 0.0 else settings[COST_NEGATIVE]
-    root = math.sqrt(settings[ODDS] * _imbalance(tally[NEGATIVES] + 1.0, tally[POSITIVES] + 1.0))
+    root = math.sqrt(settings[ODDS] * _imbalance(totals[NEGATIVES] + 1.0, totals[POSITIVES] + 1.0))
     return root if label > 0.0 else 1.0 / root
 
 
 @inner
-def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
+def lambda_at(t: float, totals: Floats, settings: Floats) -> float:
     """lambda_t of the schedule, or what the target sparsity has found."""
     if settings[TARGET] > 0.0:
-        return tally[LAMBDA]
+        return totals[LAMBDA]
     schedule = settings[SCHEDULE]
     chosen = settings[LAMBDA0]
     if schedule == TIMES_ETA:
@@ -74,22 +74,22 @@ def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
 
 
 @inner
-def sample_due(tally: Floats, settings: Floats) -> int:
+def sample_due(totals: Floats, settings: Floats) -> int:
     """How many features to look at now for the target sparsity: 0 most of the time."""
     if settings[TARGET] == 0.0:
         return 0
-    step = int(tally[STEP])
+    step = int(totals[STEP])
     if step % PERIOD != 0 and (step > PERIOD or step & (step - 1) != 0):
         return 0
-    return int(min(tally[FEATURES], SAMPLE))
+    return int(min(totals[FEATURES], SAMPLE))
 
 
 @inner
-def is_due(tally: Floats, settings: Floats) -> bool:
+def is_due(totals: Floats, settings: Floats) -> bool:
     """Whether there is something to do after this example, if it was learnt, besides learning it."""
-    if tally[OUTCOME] == TABLE_FULL:
+    if totals[OUTCOME] == TABLE_FULL:
         return False
-    return bool(tally[SCALE] < FAINT or sample_due(tally, settings) > 0)
+    return bool(totals[SCALE] < SMALLEST_SCALE or sample_due(totals, settings) > 0)
 
 
 @part
@@ -109,10 +109,10 @@ def longest(starts: Ints) -> int:
 
 
 @inner
-def settle(rows: Floats, width: int, tally: Floats) -> None:
-    """Multiply the common factor into every state, where all states are plain sums."""
-    scale = tally[SCALE]
+def rescale_sums(rows: Floats, width: int, totals: Floats) -> None:
+    """Multiply SCALE into every state, where all states are sums."""
+    scale = totals[SCALE]
     for at in range(0, rows.size, width):
         for j in range(1, width):
             rows[at + j] *= scale
-    tally[SCALE] = 1.0
+    totals[SCALE] = 1.0

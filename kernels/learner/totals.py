@@ -28,9 +28,9 @@ UPDATED = 1.0
 TABLE_FULL = -1.0  # nothing was learnt: the table must grow first, then the call must be repeated
 
 
-def new_tally(bits: int) -> Floats:
-    """Return the tally of a model that has learnt nothing, with a table of 2^bits home slots."""
-    tally = np.zeros(SIZE)
-    tally[SCALE] = 1.0
-    tally[BITS] = bits
-    return tally
+def new_totals(bits: int) -> Floats:
+    """Return the totals of a model that has learnt nothing, with a table of 2^bits home slots."""
+    totals = np.zeros(SIZE)
+    totals[SCALE] = 1.0
+    totals[BITS] = bits
+    return totals

@@ -31,6 +31,7 @@ AHEAD = np.uint64(96)  # how many non-zeros ahead rows are fetched into the cach
 CACHED = 1 << 17  # a table of up to 1 MiB stays in the cache by itself; fetching ahead would only cost time
 PROBES = np.uint64(1024)  # no row lies farther from its home slot
 ONE = np.uint64(1)
+FIRST, SECOND, THIRD = np.uint64(1), np.uint64(2), np.uint64(3)  # where a row's states lie, after its key
 EMPTY = np.uint64(0)
 # Where a single example begins; a plain 0 would be compiled as a case of its own.
 START: int = np.int64(0)  # type: ignore[assignment]
@@ -88,7 +89,7 @@ def fetch_row(rows: Floats, width: np.uint64, shift: np.uint64, key: np.uint64) 
 
 @inner
 def gather(
-    rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, states: Floats, fresh: Fresh
+    rows: Floats, totals: Floats, keys: Keys, start: int, stop: int, slots: Keys, states: Floats, fresh: Fresh
 ) -> int:
     """Find the rows of `keys[start:stop]` and copy their states; unknown features get the sink and a fresh state.
 
@@ -96,7 +97,7 @@ def gather(
     """
     bits = rows.view(np.uint64)
     width = np.uint64(len(fresh) + 1)
-    shift = np.uint64(64) - np.uint64(tally[BITS])
+    shift = np.uint64(64) - np.uint64(totals[BITS])
     sink = np.uint64(rows.size) - width
     last = np.uint64(keys.size) - ONE
     far = rows.size > CACHED
@@ -122,7 +123,7 @@ def gather(
 @inner
 def enter(
     rows: Floats,
-    tally: Floats,
+    totals: Floats,
     keys: Keys,
     start: int,
     stop: int,
@@ -132,18 +133,18 @@ def enter(
     settings: Floats,
 ) -> bool:
     """Gather the example for learning, with rows for its new features; False if the table must grow first."""
-    if gather(rows, tally, keys, start, stop, slots, states, fresh) == 0:
+    if gather(rows, totals, keys, start, stop, slots, states, fresh) == 0:
         return True
-    if not _admit(rows, tally, keys, start, stop, slots, fresh, settings):
-        tally[OUTCOME] = TABLE_FULL
+    if not _admit(rows, totals, keys, start, stop, slots, fresh, settings):
+        totals[OUTCOME] = TABLE_FULL
         return False
-    gather(rows, tally, keys, start, stop, slots, states, fresh)  # admitting moved rows
+    gather(rows, totals, keys, start, stop, slots, states, fresh)  # admitting moved rows
     return True
 
 
 @inner
 def _admit(
-    rows: Floats, tally: Floats, keys: Keys, start: int, stop: int, slots: Keys, fresh: Fresh, settings: Floats
+    rows: Floats, totals: Floats, keys: Keys, start: int, stop: int, slots: Keys, fresh: Fresh, settings: Floats
 ) -> bool:
     """Give every unknown feature of the example a fresh row; False if the table must grow first.
 
@@ -154,32 +155,32 @@ def _admit(
     for k in range(stop - start):
         if slots[k] != sink:
             continue
-        if tally[FEATURES] >= settings[LIMIT]:
+        if totals[FEATURES] >= settings[LIMIT]:
             dropped += 1
-        elif _full(tally) or not _insert(rows, tally, keys[start + k], fresh):
-            if tally[FEATURES] >= CROWDED * _homes(tally):
+        elif _full(totals) or not _insert(rows, totals, keys[start + k], fresh):
+            if totals[FEATURES] >= CROWDED * _homes(totals):
                 return False
             dropped += 1
-    tally[DROPPED] += dropped
+    totals[DROPPED] += dropped
     return True
 
 
 @inner
-def _full(tally: Floats) -> bool:
-    return bool(tally[FEATURES] + 1.0 > LOAD * _homes(tally))
+def _full(totals: Floats) -> bool:
+    return bool(totals[FEATURES] + 1.0 > LOAD * _homes(totals))
 
 
 @inner
-def _homes(tally: Floats) -> float:
-    return float(1 << int(tally[BITS]))
+def _homes(totals: Floats) -> float:
+    return float(1 << int(totals[BITS]))
 
 
 @inner
-def _insert(rows: Floats, tally: Floats, key: np.uint64, fresh: Fresh) -> bool:
+def _insert(rows: Floats, totals: Floats, key: np.uint64, fresh: Fresh) -> bool:
     """Put a fresh row in its place, moving the rows behind it by one; False if one of them would go too far."""
     bits = rows.view(np.uint64)
     width = np.uint64(len(fresh) + 1)
-    shift = np.uint64(64) - np.uint64(tally[BITS])
+    shift = np.uint64(64) - np.uint64(totals[BITS])
     at = find(bits, width, shift, key)
     if bits[at] == key:  # put there by an earlier attempt, before the table grew
         return True
@@ -191,7 +192,7 @@ def _insert(rows: Floats, tally: Floats, key: np.uint64, fresh: Fresh) -> bool:
     bits[at] = key
     for j in range(len(fresh)):
         rows[at + np.uint64(1 + j)] = fresh[j]
-    tally[FEATURES] += 1.0
+    totals[FEATURES] += 1.0
     return True
 
 

@@ -108,7 +108,7 @@ class Table:
 
     def __init__(self, bits: int, limit: int = 1 << 31) -> None:
         self.rows = np.zeros(table_size(bits, self.WIDTH))
-        self.tally = place.new_tally(bits)
+        self.tally = place.new_totals(bits)
         self.settings = np.zeros(SETTINGS)
         self.settings[LIMIT] = limit
 

@@ -5,7 +5,7 @@ from kernels.compiler import inner
 
 
 @inner
-def energy(work: Floats, row: int, x: Floats) -> float:
+def quadratic_form(work: Floats, row: int, x: Floats) -> float:
     """q = x' A^-1 x, summed in four lanes like `dot`."""
     a = b = c = d = 0.0
     whole = x.size - x.size % 4
@@ -20,7 +20,7 @@ def energy(work: Floats, row: int, x: Floats) -> float:
 
 
 @inner
-def take_in(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
+def update_shared(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
     """Bring x into the diagonal with the paper's shared denominator r + q.
 
     What the other features add to q is never taken below 0: for a large x the subtraction may cancel, and a factor of 0
@@ -32,7 +32,7 @@ def take_in(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
 
 
 @inner
-def take_in_alone(work: Floats, row: int, x: Floats, r: float) -> None:
+def update_alone(work: Floats, row: int, x: Floats, r: float) -> None:
     """Bring x into the diagonal, each coordinate with its own denominator."""
     for k in range(x.size):
         work[row, k] *= r / (r + work[row, k] * x[k] * x[k])
