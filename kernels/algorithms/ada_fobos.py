@@ -10,7 +10,7 @@ its w contains.
 import math
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
 from kernels.learner.options import DELTA, ETA
@@ -24,7 +24,7 @@ DEFAULTS = {"eta": 2.0}
 W, SQUARES, TOUCHED = 0, 1, 2  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with the current w left in `work`."""
     gravity = totals[GRAVITY]
@@ -34,7 +34,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -51,7 +51,7 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     reach = settings[ETA] / (settings[DELTA] + math.sqrt(rows[at + 2]))

@@ -9,7 +9,7 @@ theta sums the gradients and G their squares; lambda_t grows with t.
 import math
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
 from kernels.learner.options import DELTA, ETA
@@ -22,7 +22,7 @@ DEFAULTS: dict[str, float | str] = {"eta": 2.0, "lambda_schedule": "linear"}
 THETA, SQUARES, W = 0, 1, 2  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with w left in `work`."""
     for k in range(x.size):
@@ -31,7 +31,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -46,7 +46,7 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     theta, squares = rows[at + 1] * totals[SCALE], rows[at + 2] * totals[SCALE]

@@ -7,7 +7,7 @@ Not in the paper: measured as one of the strongest peers without class imbalance
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.inverse import quadratic_form, update_shared
 from kernels.learner.linear import score
@@ -20,7 +20,7 @@ DEFAULTS = {"r": 0.1}
 W, INVERSE = 0, 1  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -38,7 +38,7 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     return rows[at + 1], abs(rows[at + 1]), 1.0 / rows[at + 2] - 1.0

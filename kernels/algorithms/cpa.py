@@ -9,7 +9,7 @@ c is the cost of y's class; eta, the largest rate, is C of PA-I.
 import math
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import sparse_algorithm
 from kernels.learner.linear import score, weigh
 from kernels.learner.maths import squared_norm
@@ -22,7 +22,7 @@ DEFAULTS = {"eta": 3.0}
 W = 0  # row of `work`
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:

@@ -6,7 +6,7 @@ c is the cost of y's class.
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import sparse_algorithm
 from kernels.learner.linear import score, weigh
 from kernels.learner.options import ETA
@@ -17,7 +17,7 @@ OPTIONS = {"eta", "costs"}
 W = 0  # row of `work`
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:

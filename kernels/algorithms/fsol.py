@@ -7,7 +7,7 @@ Dual averaging: theta sums the gradients, and w is its soft threshold. c is the 
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
 from kernels.learner.options import ETA
@@ -20,7 +20,7 @@ DEFAULTS = {"lambda_schedule": "eta"}
 THETA, W = 0, 1  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with w left in `work`."""
     for k in range(x.size):
@@ -28,7 +28,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -41,7 +41,7 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     theta = rows[at + 1] * totals[SCALE]

@@ -10,7 +10,7 @@ eta is their alpha, delta their beta, c the cost of y's class. Not in the paper:
 import math
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, logistic, soft
 from kernels.learner.options import DELTA, ETA
@@ -23,7 +23,7 @@ DEFAULTS = {"eta": 2.0}
 Z, SQUARES, W = 0, 1, 2  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with w left in `work`."""
     for k in range(x.size):
@@ -31,7 +31,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -48,14 +48,14 @@ def step(
     return slope != 0.0
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     z, squares = rows[at + 1] * totals[SCALE], rows[at + 2] * totals[SCALE]
     return _weight(z, squares, lambda_t, settings), abs(z), squares
 
 
-@inner
+@inlined_no_refcount
 def _weight(z: float, squares: float, lambda_t: float, settings: Floats) -> float:
     return -soft(z, lambda_t) * settings[ETA] / (settings[DELTA] + math.sqrt(squares))
 

@@ -6,7 +6,7 @@ The margin of a class is its cost c. b is a bias of its own, and R^2 the largest
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import sparse_algorithm
 from kernels.learner.linear import weigh
 from kernels.learner.maths import dot, squared_norm
@@ -19,13 +19,13 @@ OPTIONS = {"eta", "costs"}
 W = 0  # row of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x + b."""
     return dot(work, W, x) + totals[BIAS]
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:

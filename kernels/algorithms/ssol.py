@@ -9,7 +9,7 @@ computes A^-1 without writing it.
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.inverse import quadratic_form, update_alone, update_shared
 from kernels.learner.maths import dot, soft
@@ -23,7 +23,7 @@ DEFAULTS: dict[str, float | str] = {"eta": 2.0, "lambda_schedule": "sqrt_t"}
 THETA, INVERSE, W = 0, 1, 2  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with theta, A^-1 (which contains x) and w left in `work`."""
     if scale != 1.0:
@@ -43,7 +43,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -57,7 +57,7 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     theta, inverse = rows[at + 1] * totals[SCALE], min(rows[at + 2] / totals[SCALE], 1.0)
@@ -67,7 +67,7 @@ def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float,
     return soft(inverse * theta, lambda_t), abs(inverse * theta), evidence
 
 
-@inner
+@inlined_no_refcount
 def rescale(rows: Floats, width: int, totals: Floats) -> None:
     """Multiply SCALE into theta and divide A^-1 by it."""
     for at in range(0, rows.size, width):

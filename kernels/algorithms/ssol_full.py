@@ -10,7 +10,7 @@ c is the cost of y's class, 1 in SSOL. `kernels/learner/matrix.py` says where th
 import numpy as np
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import part
+from kernels.compiler import inlined
 from kernels.learner.algorithm import FeatureWeight, algorithm
 from kernels.learner.maths import dot, soft
 from kernels.learner.matrix import dot_theta, multiply, number_new, update
@@ -26,7 +26,7 @@ FRESH = tuple(STATE.values())
 INDEX, W = 0, 1  # rows of `work`
 
 
-@part
+@inlined
 def score_one(
     rows: Floats,
     dense: Floats,
@@ -47,7 +47,7 @@ def score_one(
     return _predict(dense, work, x, product, share, lambda_at(totals[STEP] + 1.0, totals, settings), settings)
 
 
-@part
+@inlined
 def learn_one(
     rows: Floats,
     dense: Floats,
@@ -82,7 +82,7 @@ def learn_one(
     return wx
 
 
-@part
+@inlined
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     i, size = int(rows[at + 1]), int(totals[FEATURES])
@@ -93,7 +93,7 @@ def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float,
     return soft(u, lambda_t), abs(u), evidence
 
 
-@part
+@inlined
 def _predict(
     dense: Floats, work: Floats, x: Floats, product: Floats, share: float, lambda_t: float, settings: Floats
 ) -> float:

@@ -8,7 +8,7 @@ exact, because a weight that is small enough to be shrunk stays so.
 """
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
 from kernels.learner.options import ETA, TRUNCATE_BELOW, TRUNCATE_EVERY
@@ -21,7 +21,7 @@ OPTIONS = {"eta", "lambda", "lambda_schedule", "target_sparsity", "truncate_ever
 W, TOUCHED = 0, 1  # rows of `work`
 
 
-@inner
+@inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with the current w left in `work`."""
     gravity, bound = totals[GRAVITY], settings[TRUNCATE_BELOW]
@@ -30,7 +30,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     return dot(work, W, x)
 
 
-@inner
+@inlined_no_refcount
 def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
@@ -46,14 +46,14 @@ def step(
     return loss
 
 
-@inner
+@inlined_no_refcount
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     w = _shrunk(rows[at + 1], totals[GRAVITY] - rows[at + 2], settings[TRUNCATE_BELOW])
     return w, abs(w), abs(w)
 
 
-@inner
+@inlined_no_refcount
 def _shrunk(w: float, gravity: float, bound: float) -> float:
     return soft(w, gravity) if abs(w) <= bound else w
 

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import inner, named
+from kernels.compiler import inlined_no_refcount, named
 from kernels.learner.entries import entries
 from kernels.learner.options import KEEP
 from kernels.learner.steps import begin, lambda_at, rescale_sums
@@ -41,7 +41,7 @@ def sparse_algorithm(
     """
     fresh = tuple(state.values())
 
-    @inner
+    @inlined_no_refcount
     @named(name)
     def score_one(
         rows: Floats,
@@ -60,7 +60,7 @@ def sparse_algorithm(
         lambda_t = lambda_at(totals[STEP] + 1.0, totals, settings)
         return score(work, totals, values[start:stop], totals[SCALE] * settings[KEEP], lambda_t, settings)
 
-    @inner
+    @inlined_no_refcount
     @named(name)
     def learn_one(
         rows: Floats,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import inner, kernel, named
+from kernels.compiler import inlined_no_refcount, kernel, named
 from kernels.learner.options import TARGET
 from kernels.learner.steps import SMALLEST_SCALE, is_due, lambda_at, longest, quantile, sample_due
 from kernels.learner.totals import GRAVITY, LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL
@@ -164,11 +164,11 @@ def _maintenance(name: str, state: Mapping[str, float], survey: Part, rescale: P
     return maintain
 
 
-@inner
+@inlined_no_refcount
 def _never(totals: Floats, settings: Floats) -> bool:
     return False
 
 
-@inner
+@inlined_no_refcount
 def _nothing(rows: Floats, dense: Floats, totals: Floats, settings: Floats) -> None:
     pass

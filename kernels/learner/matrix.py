@@ -7,7 +7,7 @@ without a number (-1) is a coordinate of its own: theta is 0, and A^-1 has 1 on 
 import numpy as np
 
 from kernels.arrays import Floats, Keys
-from kernels.compiler import part
+from kernels.compiler import inlined
 from kernels.learner.maths import soft
 from kernels.learner.totals import FEATURES
 from kernels.table.rows import FIRST
@@ -15,7 +15,7 @@ from kernels.table.rows import FIRST
 WIDTH = 2  # of a row in the table: key and number
 
 
-@part
+@inlined
 def number_new(rows: Floats, totals: Floats, slots: Keys, index: Floats, count: int) -> None:
     """Give the features that have just got a row the next numbers."""
     sink = np.uint64(rows.size) - np.uint64(WIDTH)
@@ -28,7 +28,7 @@ def number_new(rows: Floats, totals: Floats, slots: Keys, index: Floats, count: 
             following += 1.0
 
 
-@part
+@inlined
 def multiply(dense: Floats, index: Floats, x: Floats, product: Floats) -> float:
     """Leave A^-1 x in `product`; return x' A^-1 x."""
     for k in range(x.size):
@@ -42,7 +42,7 @@ def multiply(dense: Floats, index: Floats, x: Floats, product: Floats) -> float:
     return result
 
 
-@part
+@inlined
 def update(dense: Floats, index: Floats, x: Floats, product: Floats, share: float, r: float) -> None:
     """Add x to A in Joseph's form: A^-1 becomes (I - k x') A^-1 (I - k x')' + r k k', with the gain k = share A^-1 x.
 
@@ -63,10 +63,14 @@ def update(dense: Floats, index: Floats, x: Floats, product: Floats, share: floa
             row[j] += rest * (product[j] * share)
 
 
-@part
+@inlined
 def dot_theta(row: Floats, dense: Floats, size: int, threshold: float) -> float:
     """row.soft(theta, threshold) in one chain: the zeros of coordinates that are added later change no bit."""
-    result = 0.0
+    result, theta = 0.0, dense[0]
+    if threshold == 0.0:  # the usual case, and faster
+        for j in range(size):
+            result += row[j] * theta[j]
+        return result
     for j in range(size):
-        result += row[j] * soft(dense[0, j], threshold)
+        result += row[j] * soft(theta[j], threshold)
     return result

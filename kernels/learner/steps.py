@@ -1,11 +1,11 @@
-"""What happens around every example, whatever the algorithm: counting, costs, lambda_t, discounts, target sparsity."""
+"""What every algorithm does around an example: counts, costs, lambda_t, discounts, target sparsity."""
 
 import math
 
 import numpy as np
 
 from kernels.arrays import Floats, Ints
-from kernels.compiler import inner, part
+from kernels.compiler import inlined, inlined_no_refcount
 from kernels.learner.options import (
     AUTO_COSTS,
     COST_NEGATIVE,
@@ -24,26 +24,26 @@ from kernels.learner.options import (
 from kernels.learner.totals import FEATURES, LAMBDA, NEGATIVES, OUTCOME, POSITIVES, SCALE, STEP, TABLE_FULL
 
 SMALLEST_SCALE = 2.0**-200  # below it, SCALE is multiplied into the rows before it can underflow
-MILD = 10.0  # an imbalance of so much counts for about half; one of 1:99 for nine tenths
-SAMPLE = 4096  # features looked at to find lambda for a target sparsity
-PERIOD = 1024  # examples between two such looks, after the first doublings
+HALVED = 10.0  # an imbalance of 1:10 counts for about half, one of 1:99 for nine tenths
+SAMPLE = 4096  # features in the sample that finds lambda for a target sparsity
+PERIOD = 1024  # examples between two samples; before that, at powers of two
 
 
-@inner
+@inlined_no_refcount
 def _moderated(rho: float) -> float:
-    """rho >= 1, taken for less while it is small: docs/algorithms.md says why."""
+    """Reduce a small rho >= 1; docs/algorithms.md says why."""
     beyond = rho - 1.0
-    return 1.0 + beyond * beyond / (beyond + MILD)
+    return 1.0 + beyond * beyond / (beyond + HALVED)
 
 
-@inner
+@inlined_no_refcount
 def _imbalance(negatives: float, positives: float) -> float:
     if negatives >= positives:
         return _moderated(negatives / positives)
     return 1.0 / _moderated(positives / negatives)
 
 
-@inner
+@inlined_no_refcount
 def begin(totals: Floats, label: float, settings: Floats) -> float:
     """Count the example and discount the past; return the cost of the label's class."""
     totals[STEP] += 1.0
@@ -55,9 +55,9 @@ def begin(totals: Floats, label: float, settings: Floats) -> float:
     return root if label > 0.0 else 1.0 / root
 
 
-@inner
+@inlined_no_refcount
 def lambda_at(t: float, totals: Floats, settings: Floats) -> float:
-    """lambda_t of the schedule, or what the target sparsity has found."""
+    """Return lambda_t by the schedule, or as found for the target sparsity."""
     if settings[TARGET] > 0.0:
         return totals[LAMBDA]
     schedule = settings[SCHEDULE]
@@ -73,9 +73,9 @@ def lambda_at(t: float, totals: Floats, settings: Floats) -> float:
     return chosen
 
 
-@inner
+@inlined_no_refcount
 def sample_due(totals: Floats, settings: Floats) -> int:
-    """How many features to look at now for the target sparsity: 0 most of the time."""
+    """Return how many features to sample now for the target sparsity: 0 most of the time."""
     if settings[TARGET] == 0.0:
         return 0
     step = int(totals[STEP])
@@ -84,31 +84,31 @@ def sample_due(totals: Floats, settings: Floats) -> int:
     return int(min(totals[FEATURES], SAMPLE))
 
 
-@inner
+@inlined_no_refcount
 def is_due(totals: Floats, settings: Floats) -> bool:
-    """Whether there is something to do after this example, if it was learnt, besides learning it."""
+    """Tell whether the example, if it was learnt, must be followed by maintenance."""
     if totals[OUTCOME] == TABLE_FULL:
         return False
     return bool(totals[SCALE] < SMALLEST_SCALE or sample_due(totals, settings) > 0)
 
 
-@part
+@inlined
 def quantile(sizes: Floats, share: float) -> float:
     """Return the ceil(share * k)-th smallest of k sizes."""
     rank = int(math.ceil(share * sizes.size))
     return float(np.partition(sizes, rank - 1)[rank - 1])
 
 
-@inner
+@inlined_no_refcount
 def longest(starts: Ints) -> int:
-    """Non-zeros of the longest example."""
+    """Return the number of non-zeros of the longest example."""
     most = 0
     for i in range(starts.size - 1):
         most = max(most, starts[i + 1] - starts[i])
     return most
 
 
-@inner
+@inlined_no_refcount
 def rescale_sums(rows: Floats, width: int, totals: Floats) -> None:
     """Multiply SCALE into every state, where all states are sums."""
     scale = totals[SCALE]
