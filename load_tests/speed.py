@@ -44,7 +44,7 @@ class Contest:
         """The learners by their names, and the candidates for each one's limit."""
         found: dict[str, Callable[[], object]] = {}
         for name, model in self._models.items():
-            touching = limits(model, self._stream, model.config.algorithm.FRESH)
+            touching = limits(model, self._stream, model.config.algorithm.fresh)
             found |= {f"{name} {limit}": run for limit, run in touching.items()}
             found[name] = partial(learn, model, self._stream)
         return found

@@ -118,12 +118,12 @@ def algorithm_name(text: str) -> str:
 
 
 def _known(algorithm: str) -> frozenset[str]:
-    options = ALWAYS | load(algorithm).OPTIONS
+    options = ALWAYS | load(algorithm).options
     return options | WITH_COSTS if "costs" in options else options
 
 
 def _own_defaults(algorithm: str) -> Mapping[str, float | str]:
-    return load(algorithm).DEFAULTS
+    return load(algorithm).defaults
 
 
 def _value(text: str) -> Value:

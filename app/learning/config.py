@@ -100,7 +100,7 @@ class Config:
 
     def _common(self) -> dict[str, Value]:
         """What another algorithm takes over: what all have, and a limit on features if one was set."""
-        own = DEFAULTS | dict(self.algorithm.DEFAULTS)
+        own = DEFAULTS | dict(self.algorithm.defaults)
         return {
             name: self.values[name]
             for name in ALWAYS - {"algorithm"}
@@ -124,11 +124,11 @@ def config_of(given: Mapping[str, Value]) -> Config:
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise BadSetting(f"algorithm {name!r} is unknown; there are {', '.join(ALGORITHMS)}")
     algorithm = load(str(name))
-    known = ALWAYS | algorithm.OPTIONS | (WITH_COSTS if "costs" in algorithm.OPTIONS else frozenset())
+    known = ALWAYS | algorithm.options | (WITH_COSTS if "costs" in algorithm.options else frozenset())
     _refuse_unknown(given, known, str(name))
     if given.get("target_sparsity") is not None and given.get("lambda"):
         raise BadSetting("target_sparsity finds lambda by itself: set one of them, not both")
-    values = {key: value for key, value in (DEFAULTS | dict(algorithm.DEFAULTS)).items() if key in known}
+    values = {key: value for key, value in (DEFAULTS | dict(algorithm.defaults)).items() if key in known}
     if COSTS & given.keys():
         values["costs"] = "given"
     values |= {key: _checked(key, value) for key, value in given.items()}
@@ -136,7 +136,7 @@ def config_of(given: Mapping[str, Value]) -> Config:
         if COSTS & given.keys():
             raise BadSetting("costs are auto, so a given cost would be ignored: set costs to 'given', or no cost")
         values = {key: value for key, value in values.items() if key not in COSTS}
-    if algorithm.STATE == NUMBERED and values["max_features"] > FULL_AT_MOST:  # type: ignore[operator]
+    if algorithm.state == NUMBERED and values["max_features"] > FULL_AT_MOST:  # type: ignore[operator]
         raise BadSetting(f"max_features is {values['max_features']:,}; {name} keeps a matrix: at most {FULL_AT_MOST:,}")
     return Config(values)
 

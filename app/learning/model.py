@@ -41,22 +41,22 @@ class Model:
 
     def __init__(self, config: Config) -> None:
         self._algorithm = config.algorithm
-        self.width = len(self._algorithm.FRESH) + 1
+        self.width = len(self._algorithm.fresh) + 1
         self.memory = Memory(table_size(LEAST_BITS, self.width))
-        self.tally = place.new_tally(LEAST_BITS)
+        self.tally = place.new_totals(LEAST_BITS)
         self.dense = np.zeros((0, 0))
         self.configure(config)
 
     def configure(self, config: Config) -> None:
         """Go on under another configuration whose state has the same meaning."""
-        if "touched" in self._algorithm.STATE and self.features:
+        if "touched" in self._algorithm.state and self.features:
             self._settle()
         self.config = config
         self._algorithm = config.algorithm
         self._settings = config.settings()
         self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
         self._l2 = config.l2
-        self._limited = self._algorithm.STATE == NUMBERED and not config.l2
+        self._limited = self._algorithm.state == NUMBERED and not config.l2
         self.threshold = config.threshold
 
     def _settle(self) -> None:
@@ -68,7 +68,7 @@ class Model:
 
     def can_become(self, config: Config) -> bool:
         """Whether what has been learnt keeps its meaning under another configuration."""
-        return self._algorithm.STATE == config.algorithm.STATE
+        return self._algorithm.state == config.algorithm.state
 
     @property
     def features(self) -> int:
@@ -197,7 +197,7 @@ class Model:
 
     def restore(self, tally: Floats, rows: Floats, dense: Floats) -> None:
         """Take over what another model of the same configuration held; ValueError if it cannot have held that."""
-        _check(tally, rows, dense, numbered=self._algorithm.STATE == NUMBERED)
+        _check(tally, rows, dense, numbered=self._algorithm.state == NUMBERED)
         bits = int(tally[place.BITS])
         self.tally, self.dense = tally, dense
         self.memory = Memory(table_size(bits, self.width))
@@ -207,7 +207,7 @@ class Model:
 
     def _grow(self) -> None:
         """Make room for what the next example may bring: double the matrix if that was full, else the table."""
-        if self._algorithm.STATE == NUMBERED and self.features > len(self.dense.T):
+        if self._algorithm.state == NUMBERED and self.features > len(self.dense.T):
             self._grow_dense()
             return
         bits = int(self.tally[place.BITS]) + 1

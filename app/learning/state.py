@@ -159,7 +159,7 @@ class TenantState:
 
     def _loss(self, margin: float) -> float:
         """Hinge loss, or logistic loss where the algorithm has that."""
-        if getattr(self.config.algorithm, "LOSS", "hinge") == "logistic":
+        if self.config.algorithm.loss == "logistic":
             return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
         return max(0.0, 1.0 - margin)
 

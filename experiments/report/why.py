@@ -184,7 +184,7 @@ def _cell(fits: Fits, level: float | None, figure: Figure, best: tuple[str, Valu
 def _times(timings: Mapping[str, Timing], titles: Mapping[str, str]) -> str:
     rows = []
     for name in dict.fromkeys(timed.learner for timing in timings.values() for timed in timing.timed):
-        size = 8 * (len(load(str(LEARNERS[name].options["algorithm"])).FRESH) + 1)
+        size = 8 * (len(load(str(LEARNERS[name].options["algorithm"])).fresh) + 1)
         rows.append(
             (_name(name), "as chosen", size, *(_cost(timing, name, forced=False) for timing in timings.values()))
         )

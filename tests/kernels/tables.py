@@ -108,7 +108,7 @@ class Table:
 
     def __init__(self, bits: int, limit: int = 1 << 31) -> None:
         self.rows = np.zeros(table_size(bits, self.WIDTH))
-        self.tally = place.new_tally(bits)
+        self.totals = place.new_totals(bits)
         self.settings = np.zeros(SETTINGS)
         self.settings[LIMIT] = limit
 
@@ -116,7 +116,7 @@ class Table:
         """Return whether the keys could enter, and where they are with which states."""
         chosen = np.sort(array_of(keys))
         slots, states = np.zeros(chosen.size, np.uint64), np.zeros((2, chosen.size))
-        entered = enter(self.rows, self.tally, chosen, 0, chosen.size, slots, states, self.FRESH, self.settings)
+        entered = enter(self.rows, self.totals, chosen, 0, chosen.size, slots, states, self.FRESH, self.settings)
         return entered, slots, states
 
     @property

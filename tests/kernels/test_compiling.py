@@ -14,6 +14,28 @@ ASK = "import numba, kernels.compiler; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
 COMPILE = "from kernels.feature_hash import key_of; key_of('a')"
 COUNT = "; from kernels.feature_hash import hash_name; print('found', *map(len, hash_name.stats[1:]), 'compiled')"
+USE_ALGORITHMS = """
+import sys
+import numpy as np
+from kernels.learner import options
+from kernels.learner.totals import new_totals
+from kernels.registry import load
+from kernels.table.rows import LEAST_BITS, table_size
+
+settings = np.zeros(options.SIZE)
+settings[[options.ETA, options.KEEP, options.COST_POSITIVE, options.LIMIT]] = 1.0, 1.0, 1.0, 9.0
+keys, values, labels, starts = np.array([1, 2], np.uint64), np.ones(2), np.ones(1), np.array([0, 2])
+for name in sys.argv[1:]:
+    algorithm = load(name)
+    model = np.zeros(table_size(LEAST_BITS, 2)), np.zeros((0, 0)), new_totals(LEAST_BITS)
+    algorithm.learn(*model, keys, values, 1.0, settings)
+    score, several = algorithm.score(*model, keys, values, settings, np.empty(2)), np.empty(1)
+    algorithm.scores(*model, keys, values, starts, settings, several)
+    algorithm.stream(*model, keys, values, starts, labels, settings, np.empty(1), 0)
+    algorithm.survey(*model, settings, *np.empty((3, 2)))
+    entries = [getattr(algorithm, entry) for entry in ("score", "scores", "learn", "stream", "survey")]
+    print(name, score, several[0], "compiled", sum(sum(entry.stats.cache_misses.values()) for entry in entries))
+"""
 POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root, who may then write only where it says so
 
 
@@ -34,12 +56,16 @@ class Copy:
 
     def run(self, code: str = ASK) -> Path:
         """Run Python beside the copy; return the path that it prints."""
-        command = [*self.prefix, sys.executable, "-c", code]
+        return Path(self.output(code))
+
+    def output(self, code: str, *arguments: str) -> str:
+        """Run Python beside the copy; return what it prints."""
+        command = [*self.prefix, sys.executable, "-c", code, *arguments]
         done = subprocess.run(
             command, cwd=self.kernels.parent, env=self.environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        return Path(done.stdout.strip())
+        return done.stdout.strip()
 
     def protect(self, folder: Path) -> None:
         """Make it impossible to write to a folder and all that is in it."""
@@ -66,7 +92,7 @@ def test_equal_sources_have_a_folder_of_the_same_name_wherever_they_lie(copy: Co
     assert copy.run().name == cache_folder().name
 
 
-@pytest.mark.parametrize("source", ["maths.py", "algorithms/ssol.py"])
+@pytest.mark.parametrize("source", ["learner/maths.py", "algorithms/ssol.py"])
 def test_a_change_in_a_source_changes_the_folder(copy: Copy, source: str) -> None:
     with (copy.kernels / source).open("a", encoding="utf-8") as changed:
         changed.write("# changed\n")
@@ -79,7 +105,7 @@ def test_a_new_source_changes_the_folder(copy: Copy) -> None:
 
 
 def test_a_source_of_another_name_changes_the_folder(copy: Copy) -> None:
-    (copy.kernels / "confusion.py").rename(copy.kernels / "confused.py")
+    (copy.kernels / "feature_hash.py").rename(copy.kernels / "renamed.py")
     assert copy.run().name != cache_folder().name
 
 
@@ -91,7 +117,15 @@ def test_the_operator_chooses_where_the_folder_lies(copy: Copy, tmp_path: Path) 
 def test_compiled_code_is_kept_where_the_operator_chose(copy: Copy, tmp_path: Path) -> None:
     copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
     copy.run(COMPILE)
-    assert list((tmp_path / "chosen" / cache_folder().name).rglob("hashing.hash_name-*.nbi"))
+    assert list((tmp_path / "chosen" / cache_folder().name).rglob("feature_hash.hash_name-*.nbi"))
+
+
+def test_entries_of_several_algorithms_are_loaded_from_disk_and_not_confused(copy: Copy) -> None:
+    """The processes that compile may give the same number to functions that come from the same lines of the factory."""
+    assert copy.output(USE_ALGORITHMS, "cpa") == "cpa 1.0 1.0 compiled 5"
+    assert copy.output(USE_ALGORITHMS, "cs-ogd") == "cs-ogd 2.0 2.0 compiled 5"
+    both = ["cs-ogd 2.0 2.0 compiled 0", "cpa 1.0 1.0 compiled 0"]
+    assert copy.output(USE_ALGORITHMS, "cs-ogd", "cpa").splitlines() == both
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write to every folder")

@@ -26,7 +26,7 @@ SMALL = (-100.0, -99.0)
 
 def largest_value(model: Model) -> float:
     """What a full matrix refuses is left out here."""
-    return FULL_VALUE if model.config.algorithm.STATE == NUMBERED and not model.config.l2 else LARGEST_VALUE
+    return FULL_VALUE if model.config.algorithm.state == NUMBERED and not model.config.l2 else LARGEST_VALUE
 
 
 def scores_are_finite(model: Model, powers: tuple[float, float], seed: int) -> bool:
@@ -53,7 +53,7 @@ def test_values_of_any_size_give_finite_scores(algorithm: str, normalize: str, p
 @each_algorithm
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, ends in ENDS.items() for value in ends])
 def test_settings_at_the_ends_of_their_ranges_give_finite_scores(algorithm: str, name: str, value: Value) -> None:
-    if name not in load(algorithm).OPTIONS | ({"cost_positive"} if "costs" in load(algorithm).OPTIONS else set()):
+    if name not in load(algorithm).options | ({"cost_positive"} if "costs" in load(algorithm).options else set()):
         return
     for powers in (LARGE, SMALL, (0.0, 1.0)):
         model = model_of(algorithm=algorithm, normalize="none", bias=True, **{name: value})

@@ -88,7 +88,7 @@ def test_the_order_of_features_changes_no_bit(algorithm: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize("settings", [{}, {"bias": True}, {"target_sparsity": 0.3}, {"forgetting": 0.4}])
 def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
-    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias"}}
+    known = {name: value for name, value in settings.items() if name in load(algorithm).options | {"bias"}}
     singly, streamed = (Model(config_of({"algorithm": algorithm, **known})) for _ in range(2))
     examples = [
         (example_of(named(x)), label) for x, label in random_stream(seed=6, examples=400, dimension=300, active=40)
@@ -103,7 +103,7 @@ def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: di
 @every_algorithm
 @pytest.mark.parametrize("settings", [{}, {"bias": True}, {"lambda": 0.01}, {"forgetting": 0.4}, {"normalize": "none"}])
 def test_scores_of_a_batch_are_bit_for_bit_the_scores_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
-    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias", "normalize"}}
+    known = {name: value for name, value in settings.items() if name in load(algorithm).options | {"bias", "normalize"}}
     model = trained(algorithm, **known)  # type: ignore[arg-type]  # no setting is named `seed`
     unknown, empty = example_of({f"never seen {i}": 1.0 for i in range(50)}), example_of({})
     examples = [empty, *fresh_examples(), unknown, empty, *fresh_examples(), empty]
@@ -179,7 +179,7 @@ def test_a_full_matrix_refuses_values_that_it_cannot_cope_with(algorithm: str) -
     assert model.features == 0
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
 def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(algorithm: str) -> None:
     example = example_of({"a": 1.0, "b": 1.0})
     scores = []
@@ -192,7 +192,7 @@ def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(al
     assert scores[0] < scores[-1] or algorithm == "paum"  # whose cost is a margin: it decides whether, not how far
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
 def test_estimated_costs_find_more_of_a_rare_class(algorithm: str) -> None:
     found = {}
     for costs in ("given", "auto"):
@@ -249,7 +249,7 @@ def test_removal_drops_only_what_is_negligible_and_is_repeatable(algorithm: str)
     assert math.isfinite(models[0].learn(example_of({"f1": 1.0, "f2": 1.0}), 1))
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "target_sparsity" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "target_sparsity" in load(name).options])
 @pytest.mark.parametrize("target", [0.5, 0.9])
 def test_the_target_sparsity_is_met_right_after_it_was_aimed_at(algorithm: str, target: float) -> None:
     model = trained(algorithm, seed=3, examples=1024, target_sparsity=target)

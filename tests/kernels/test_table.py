@@ -164,7 +164,7 @@ def test_gathering_counts_the_unknown_and_gives_them_a_fresh_state_and_the_sink(
     table.rows[1::3] = 7.0
     asked = np.sort(array_of({*keys, *others}))
     slots, states = np.zeros(asked.size, np.uint64), np.zeros((2, asked.size))
-    unknown = gather(table.rows, table.tally, asked, 0, asked.size, slots, states, Table.FRESH)
+    unknown = gather(table.rows, table.totals, asked, 0, asked.size, slots, states, Table.FRESH)
     assert unknown == len(set(others) - set(keys))
     assert states[0].tolist() == [7.0 if key in set(keys) else Table.FRESH[0] for key in asked.tolist()]
     assert [slot == table.rows.size - 3 for slot in slots] == [key not in set(keys) for key in asked.tolist()]
@@ -187,7 +187,7 @@ def test_a_table_asks_to_grow_at_four_fifths() -> None:
     keys, table = random_keys(4, 52), Table(6)
     assert table.enter(keys[:51])[0]
     assert not table.enter(keys[51:])[0]
-    assert table.tally[OUTCOME] == TABLE_FULL
+    assert table.totals[OUTCOME] == TABLE_FULL
 
 
 def test_what_entered_before_the_table_was_full_is_not_entered_twice() -> None:

@@ -21,7 +21,7 @@ def golden_log(algorithm: str) -> Iterator[Event]:
     """A log from a generator of our own, so that no library can change it: feedback, settings, removal."""
     yield TenantConfigured({"algorithm": algorithm})
     yield from _feedback(seed=1, examples=1500)
-    options = load(algorithm).OPTIONS | {"bias"}
+    options = load(algorithm).options | {"bias"}
     yield TenantConfigured({name: value for name, value in WISHES.items() if name in options})
     yield from _feedback(seed=2, examples=1500)
     yield FeaturesRemoved(weight_at_most=0.01, evidence_at_most=1.0)

@@ -44,7 +44,7 @@ REFUSED = [(name, algorithm, value) for name, (algorithm, _, wrong) in CASES.ite
 
 
 def known_to(algorithm: str) -> frozenset[str]:
-    options = load(algorithm).OPTIONS
+    options = load(algorithm).options
     return ALWAYS | options | (WITH_COSTS if "costs" in options else frozenset())
 
 
@@ -54,7 +54,7 @@ def test_every_setting_has_a_rule_and_a_case_here() -> None:
 
 @each_algorithm
 def test_the_values_in_force_are_the_defaults_of_the_algorithm_before_the_common_ones(algorithm: str) -> None:
-    expected = DEFAULTS | dict(load(algorithm).DEFAULTS) | {"algorithm": algorithm}
+    expected = DEFAULTS | dict(load(algorithm).defaults) | {"algorithm": algorithm}
     in_force = known_to(algorithm) - COSTS  # which are estimated, not given
     assert config_of({"algorithm": algorithm}).values == {name: expected[name] for name in in_force}
 

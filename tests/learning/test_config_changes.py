@@ -144,7 +144,7 @@ def test_every_place_of_the_settings_is_covered_here() -> None:
     assert {index for _, _, _, index, _ in ENCODED} == set(range(place.SIZE))
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" not in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" not in load(name).options])
 def test_an_algorithm_without_costs_has_the_cost_1_for_both_classes(algorithm: str) -> None:
     array = config_of({"algorithm": algorithm}).settings()
     assert array[[place.COST_POSITIVE, place.COST_NEGATIVE, place.AUTO_COSTS]].tolist() == [1.0, 1.0, 0.0]
@@ -152,7 +152,7 @@ def test_an_algorithm_without_costs_has_the_cost_1_for_both_classes(algorithm: s
 
 @each_algorithm
 def test_settings_without_a_use_are_harmless(algorithm: str) -> None:
-    array, options = config_of({"algorithm": algorithm}).settings(), load(algorithm).OPTIONS
+    array, options = config_of({"algorithm": algorithm}).settings(), load(algorithm).options
     assert "forgetting" in options or array[place.KEEP] == 1.0
     assert "target_sparsity" in options or array[place.TARGET] == 0.0
 

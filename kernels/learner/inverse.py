@@ -1,11 +1,11 @@
-"""The diagonal of A^-1, as SSOL, CS-SSOL and AROW keep it: in a row of `work` while an example is learnt."""
+"""The diagonal of A^-1 of SSOL, CS-SSOL and AROW, in a row of `work`."""
 
 from kernels.arrays import Floats
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 
 
-@inner
-def energy(work: Floats, row: int, x: Floats) -> float:
+@inlined_no_refcount
+def quadratic_form(work: Floats, row: int, x: Floats) -> float:
     """q = x' A^-1 x, summed in four lanes like `dot`."""
     a = b = c = d = 0.0
     whole = x.size - x.size % 4
@@ -19,20 +19,20 @@ def energy(work: Floats, row: int, x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@inner
-def take_in(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
-    """Bring x into the diagonal with the paper's shared denominator r + q.
+@inlined_no_refcount
+def update_shared(work: Floats, row: int, x: Floats, q: float, r: float) -> None:
+    """Add x to A with the paper's shared denominator r + q.
 
-    What the other features add to q is never taken below 0: for a large x the subtraction may cancel, and a factor of 0
-    would kill the feature for ever.
+    The other features' part of q is at least 0: for a large x the subtraction may cancel, and a factor of 0 would
+    disable the feature for ever.
     """
     share = 1.0 / (r + q)
     for k in range(x.size):
         work[row, k] *= (r + max(q - work[row, k] * x[k] * x[k], 0.0)) * share
 
 
-@inner
-def take_in_alone(work: Floats, row: int, x: Floats, r: float) -> None:
-    """Bring x into the diagonal, each coordinate with its own denominator."""
+@inlined_no_refcount
+def update_alone(work: Floats, row: int, x: Floats, r: float) -> None:
+    """Add x to A, each coordinate with its own denominator."""
     for k in range(x.size):
         work[row, k] *= r / (r + work[row, k] * x[k] * x[k])
