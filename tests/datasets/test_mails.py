@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.datasets.errors import DatasetError
+from app.datasets.errors import DatasetError, LineErrors, SkippedLines
 from app.datasets.mails import archive as archives
 from app.datasets.mails.archive import Archive
 from app.datasets.mails.labels import label_of_folder
-from app.datasets.observer import Watch
 from app.datasets.reader import read
-from app.datasets.skipped_lines import Faults, SkippedLines
-from app.datasets.source import open_source
+from app.datasets.source import Observer, open_source
 from app.features.featurizer import features_of
 
 Files = Mapping[str, str]
@@ -156,7 +154,7 @@ def test_bad_lines_and_missing_mails_can_be_skipped(give: Give) -> None:
     found = found_in(give(files), on_error="skip", report=skipped)
     assert found == expected((1.0, "x"), (-1.0, "y"))
     assert [line for line, _ in skipped.first] == [2, 3, 5, 4]
-    assert "leads out of what was given" in skipped.first[2][1]
+    assert "leads out of the corpus" in skipped.first[2][1]
     assert "'none' is not in the" in skipped.first[3][1]
 
 
@@ -200,7 +198,7 @@ def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
 def test_an_archive_under_another_name_is_recognized(tmp_path: Path) -> None:
     path = tmp_path / "mails"
     path.write_bytes(packed(IN_ORDER))
-    with pytest.raises(DatasetError, match="this is a tar archive; if it holds mails, say --format mails"):
+    with pytest.raises(DatasetError, match="the file is a tar archive; if it holds mails, use --format mails"):
         found_in(path)
     assert found_in(path, format="mails") == BY_INDEX
 
@@ -226,31 +224,31 @@ def test_a_link_out_of_a_folder_is_passed_over(tmp_path: Path) -> None:
     assert len(found_in(tmp_path)) == 1
 
 
-def mails_of(path: Path, watch: Watch, spool_bytes: int) -> list[bytes]:
+def mails_of(path: Path, observer: Observer, spool_bytes: int) -> list[bytes]:
     with open_source(path) as source:
-        return [mail.raw for mail in Archive(source, Faults(str(path)), watch, spool_bytes)]
+        return [mail.raw for mail in Archive(source, LineErrors(str(path)), observer, spool_bytes)]
 
 
-def test_an_archive_in_the_order_of_its_index_is_not_kept_aside(tmp_path: Path) -> None:
+def test_an_archive_in_the_order_of_its_index_is_not_spooled(tmp_path: Path) -> None:
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(IN_ORDER))
-    assert mails_of(path, Watch(), spool_bytes=0) == [text.encode() for text in MAILS.values()]
+    assert mails_of(path, Observer(), spool_bytes=0) == [text.encode() for text in MAILS.values()]
 
 
-def test_what_is_kept_aside_is_limited(tmp_path: Path) -> None:
+def test_the_spool_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(dict(reversed(IN_ORDER.items()))))
-    with pytest.raises(DatasetError, match=r"more than 99 bytes would have to be kept aside in .*; unpack it and give"):
-        mails_of(path, Watch(), spool_bytes=99)
+    with pytest.raises(DatasetError, match=r"takes more than 99 bytes in .*; unpack the archive and pass the folder"):
+        mails_of(path, Observer(), spool_bytes=99)
 
 
-def test_keeping_aside_is_told_once_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "TOLD_AFTER_BYTES", 10)
+def test_spooling_is_announced_once_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "SPOOL_NOTICE_BYTES", 10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(FOLDERS))
     said: list[str] = []
-    assert len(mails_of(path, Watch(say=said.append), spool_bytes=1 << 20)) == 100
+    assert len(mails_of(path, Observer(say=said.append), spool_bytes=1 << 20)) == 100
     assert len(said) == 1
     assert list(tmp_path.iterdir()) == [path]
 
@@ -266,7 +264,7 @@ def test_a_mail_that_is_too_large_is_a_fault(give: Give, monkeypatch: pytest.Mon
 
 def test_progress_ends_at_the_whole(give: Give) -> None:
     seen: list[tuple[int, int | None]] = []
-    found_in(give(IN_ORDER), watch=Watch(lambda done, total: seen.append((done, total))))
+    found_in(give(IN_ORDER), observer=Observer(lambda done, total: seen.append((done, total))))
     assert seen[-1][0] == seen[-1][1]
 
 

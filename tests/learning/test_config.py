@@ -4,7 +4,18 @@ from typing import Any
 import pytest
 
 from app.features.featurizer import VERSIONS
-from app.learning.config import ALWAYS, COSTS, DEFAULTS, FEATURIZERS, LATER, RULES, WITH_COSTS, Config, Value, config_of
+from app.learning.config import (
+    ADDED_LATER,
+    ALWAYS,
+    COSTS,
+    DEFAULTS,
+    FEATURIZERS,
+    RULES,
+    WITH_COSTS,
+    Config,
+    Value,
+    config_of,
+)
 from app.learning.errors import BadSetting
 from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, load
@@ -75,9 +86,9 @@ def test_a_tenant_that_was_never_given_a_featurizer_has_the_first() -> None:
 
 def test_what_came_later_is_told_only_where_it_differs() -> None:
     config = config_of({})
-    assert config.told == {name: value for name, value in config.values.items() if name not in LATER}
+    assert config.stored == {name: value for name, value in config.values.items() if name not in ADDED_LATER}
     other = Config(dict(config.values) | {"featurizer": 2})
-    assert other.told == config.told | {"featurizer": 2}
+    assert other.stored == config.stored | {"featurizer": 2}
 
 
 def test_without_settings_cs_ssol_with_automatic_costs_is_in_force() -> None:
@@ -106,7 +117,7 @@ def test_an_integer_too_long_to_be_printed_is_refused_like_any_other() -> None:
 def test_an_unknown_algorithm_is_refused_with_a_list_of_all(algorithm: Value) -> None:
     with pytest.raises(BadSetting) as refusal:
         config_of({"algorithm": algorithm})
-    assert str(refusal.value) == f"algorithm {algorithm!r} is unknown; there are {', '.join(ALGORITHMS)}"
+    assert str(refusal.value) == f"algorithm {algorithm!r} is unknown; it must be one of {', '.join(ALGORITHMS)}"
 
 
 def test_an_algorithm_that_cannot_be_looked_up_is_refused() -> None:
@@ -120,7 +131,7 @@ UNUSED = [(algorithm, name) for algorithm in ALGORITHMS for name in DEFAULTS.key
 
 @pytest.mark.parametrize(("algorithm", "name"), sorted(UNUSED))
 def test_an_option_that_the_algorithm_does_not_know_is_refused_by_name(algorithm: str, name: str) -> None:
-    with pytest.raises(BadSetting, match=f"^{algorithm} has no use for '{name}'"):
+    with pytest.raises(BadSetting, match=f"^{algorithm} does not use '{name}'"):
         config_of({"algorithm": algorithm, name: CASES[name][1][-1]})
 
 
@@ -142,7 +153,7 @@ def test_without_a_cost_the_costs_are_automatic() -> None:
 
 
 def test_target_sparsity_and_lambda_exclude_each_other() -> None:
-    with pytest.raises(BadSetting, match="target_sparsity finds lambda by itself"):
+    with pytest.raises(BadSetting, match="target_sparsity and lambda are both set"):
         config_of({"target_sparsity": 0.5, "lambda": 0.1})
 
 

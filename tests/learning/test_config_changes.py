@@ -56,7 +56,7 @@ def test_another_algorithm_may_come_with_its_settings() -> None:
 
 
 def test_a_change_that_the_algorithm_has_no_use_for_is_refused() -> None:
-    with pytest.raises(BadSetting, match=r"^fsol has no use for 'r'"):
+    with pytest.raises(BadSetting, match=r"^fsol does not use 'r'"):
         config_of({"algorithm": "fsol"}).changed({"r": 1.0})
 
 

@@ -7,13 +7,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.learning.drift import ClassDrift, Drift, detectors_of, told
+from app.learning.drift import ClassDrift, Drift, decode_detectors, encode_detectors
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
 from app.learning.prequential import Prequential
-from app.learning.snapshot.frozen import freeze
 from app.learning.snapshot.model_file import decode, dump, encode, load
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, advance_all, apply, replay
 from kernels.arrays import Floats
 from kernels.evaluation import drift as place
@@ -113,7 +113,7 @@ def test_a_restored_state_goes_on_in_the_middle_of_a_change() -> None:
 
 def test_what_is_frozen_keeps_the_drift_of_its_moment() -> None:
     state = replay(flipped(100, 200))
-    before, frozen = state.drift, freeze(state)
+    before, frozen = state.drift, copy_state(state)
     apply(state, FeedbackGiven(example_of({"a": 1.0}), label=1))
     assert frozen.counts.drift == before != state.drift
 
@@ -121,7 +121,7 @@ def test_what_is_frozen_keeps_the_drift_of_its_moment() -> None:
 def older(state: TenantState) -> tuple[bytes, Any]:
     """A snapshot as it was written before there were detectors: they have seen nothing, and the header has no field."""
     state.prequential.detectors[:] = 0
-    header, chunk_bytes = encode(freeze(state))
+    header, chunk_bytes = encode(copy_state(state))
     fields = msgspec.json.decode(header)
     assert fields.pop("drift") == []
     return msgspec.json.encode(fields), chunk_bytes
@@ -144,7 +144,7 @@ def test_after_such_a_snapshot_the_detectors_begin_with_what_is_learnt_next() ->
 
 def test_what_is_told_of_detectors_makes_them_again() -> None:
     detectors = recorded(*verdicts(4, [0.02, 0.4], 900)).detectors
-    assert detectors_of(told(detectors)).tobytes() == detectors.tobytes()
+    assert decode_detectors(encode_detectors(detectors)).tobytes() == detectors.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_what_is_told_of_detectors_makes_them_again() -> None:
 def test_detectors_that_contradict_themselves_are_refused(where: int, value: int) -> None:
     detectors = recorded(*verdicts(5, [0.1], 100)).detectors
     detectors[place.NORMAL, where] = value
-    with pytest.raises(ValueError, match="contradict"):
-        detectors_of(detectors.tolist())
+    with pytest.raises(ValueError, match="inconsistent"):
+        decode_detectors(detectors.tolist())
 
 
 @pytest.mark.parametrize(
     "drift", [[[1]], [[0] * place.SIZE], [[], []], [[0] * 3] * 2, [[2**70] * place.SIZE] * 2, [["a"]], 1]
 )
 def test_a_snapshot_with_impossible_detectors_is_refused(drift: object) -> None:
-    header, chunk_bytes = encode(freeze(replay(random_log(3))))
+    header, chunk_bytes = encode(copy_state(replay(random_log(3))))
     with pytest.raises(BadSnapshot):
         decode(msgspec.json.encode(msgspec.json.decode(header) | {"drift": drift}), chunk_bytes)

@@ -179,9 +179,9 @@ REFUSED = [
     (b'{"x": {"y": 1}}', "feature 'x' is {'y': 1.0}; it must be a number, true, false or a text"),
     (b'{"x": [[1]]}', "feature 'x' is [[1.0]]; it must be a number, true, false or a text"),
     (rb'{"x": "\ud800"}', "a feature name is not valid Unicode: 'x=\\ud800'"),
-    (b'{"x=1": 1, "x": "1"}', "feature 'x=1' is named twice"),
-    (b'{"x": "1", "x=1": 1}', "feature 'x=1' is named twice"),
-    (b'{"x": "y=1", "x=y": "1"}', "feature 'x=y=1' is named twice"),
+    (b'{"x=1": 1, "x": "1"}', "feature 'x=1' is given twice"),
+    (b'{"x": "1", "x=1": 1}', "feature 'x=1' is given twice"),
+    (b'{"x": "y=1", "x=y": "1"}', "feature 'x=y=1' is given twice"),
     (b'{"a": 1, "x": NaN}', "feature 'x' is nan: values must be finite"),
     (b'{"x": -Infinity}', "feature 'x' is -inf: values must be finite"),
     (b'{"x": 1e101}', "feature 'x' is 1e+101: values must be finite"),
@@ -191,9 +191,9 @@ REFUSED = [
     (rb'{"\ud800": 1}', "a feature name is not valid Unicode: '\\ud800'"),
     (b'{"x": ' + 100_000 * b"[" + b"}", "the features are nested too deeply"),
     (b'{"x": ' + 100_000 * b'{"a":' + b"}", "the features are nested too deeply"),
-    (b'{"x": 1, "y": 2, "x": 1}', "feature 'x' is named twice"),
-    (rb'{"x": 1, "\u0078": 1}', "feature 'x' is named twice"),
-    (b'{"x": 1, "y": 2, "x": null}', "feature 'x' is named twice"),
+    (b'{"x": 1, "y": 2, "x": 1}', "feature 'x' is given twice"),
+    (rb'{"x": 1, "\u0078": 1}', "feature 'x' is given twice"),
+    (b'{"x": 1, "y": 2, "x": null}', "feature 'x' is given twice"),
 ]
 
 
@@ -213,7 +213,7 @@ def test_a_value_nested_almost_too_deeply_is_refused_like_any_other(depth: int) 
 
 def test_a_name_twice_among_many_is_found() -> None:
     many = ", ".join(f'"f{i}": {i}' for i in range(5000))
-    with pytest.raises(BadExample, match="'f77' is named twice"):
+    with pytest.raises(BadExample, match="'f77' is given twice"):
         example_of_json(f'{{{many}, "f77": 1}}'.encode())
 
 

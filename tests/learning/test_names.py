@@ -112,7 +112,7 @@ def test_keys_and_names_must_be_as_many() -> None:
 
 
 def test_names_beyond_the_limit_of_letters_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTES_AT_MOST", 10)
+    monkeypatch.setattr(module, "MOST_BYTES", 10)
     assert list(names_of([(1, "123456"), (2, "12345"), (3, "1234")], 10)) == [(1, "123456"), (3, "1234")]
 
 
@@ -158,4 +158,4 @@ IMPOSSIBLE = [
 def test_what_cannot_be_names_is_not_taken_over(keys: list[int], ends: list[int], letters: int) -> None:
     run = Run(np.array(keys, np.uint64), np.array(ends, np.uint32), np.zeros(letters, np.uint8))
     with pytest.raises(ValueError, match="its names"):
-        Names(at_most=2).take_over(run)
+        Names(at_most=2).restore(run)

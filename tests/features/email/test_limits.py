@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.features.email.email import email_features
+from app.features.email.features import email_features
 from tests.data import shared_data
 from tests.features.email.mails import MAILS
 
@@ -70,9 +70,9 @@ def test_what_was_not_looked_at_is_said_once_each() -> None:
     links = b"".join(b"http://a%d.example/ " % k for k in range(101))
     cut = email_features(b"A: b\n" * 201 + b"\n" + links + b"word " * 5001).cut
     assert list(cut) == [
-        "only the first 200 of 201 header lines were looked at",
-        "only the first 5,000 of 5,304 words were looked at",
-        "only the first 100 of 101 links were looked at",
+        "only the first 200 of 201 header lines are used",
+        "only the first 5,000 of 5,304 words are used",
+        "only the first 100 of 101 links are used",
     ]
 
 
@@ -83,7 +83,7 @@ def test_a_usual_mail_is_not_cut() -> None:
 def test_memory_for_25_megabytes_is_below_ten_times_that() -> None:
     program = """
 import resource
-from app.features.email.email import email_features
+from app.features.email.features import email_features
 email_features(b"Subject: x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 line = b"Content-Type: multipart/mixed; boundary=x\\n\\n--x\\nContent-Type: text/html\\n\\n<p>some <b>words</b> " * 20

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.observer import Watch
 from app.datasets.reader import read
+from app.datasets.source import Observer
 
 from .conftest import Write
 from .oracle import examples
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_named(write: Write, suffix: str) -> None:
 
 
 def test_other_compressions_are_refused_by_name(write: Write) -> None:
-    with pytest.raises(DatasetError, match=r"data.svm: zstd files are not read"):
+    with pytest.raises(DatasetError, match=r"data.svm: zstd compression is not supported"):
         list(read(write(b"\x28\xb5\x2f\xfd....")))
 
 
@@ -104,7 +104,7 @@ def test_a_live_stream_is_read_as_it_comes(pipe: FileIO) -> None:
 def test_progress_is_counted_in_bytes_of_the_file(write: Write, suffix: str) -> None:
     path = write(COMPRESSIONS.get(suffix, bytes)(TEXT), f"data.svm{suffix}")
     seen: list[tuple[int, int | None]] = []
-    list(read(path, block_bytes=4096, watch=Watch(lambda done, total: seen.append((done, total)))))
+    list(read(path, block_bytes=4096, observer=Observer(lambda done, total: seen.append((done, total)))))
     size = path.stat().st_size
     assert seen == sorted(seen)
     assert len(seen) > 2
@@ -115,7 +115,7 @@ def test_the_length_of_a_pipe_is_unknown(pipe: FileIO) -> None:
     pipe.write(b"1 1:1\n")
     pipe.close()
     seen: list[tuple[int, int | None]] = []
-    list(read("-", watch=Watch(lambda done, total: seen.append((done, total)))))
+    list(read("-", observer=Observer(lambda done, total: seen.append((done, total)))))
     assert seen == [(6, None)]
 
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, Invented, invented_urls
+from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, SyntheticUrl, synthetic_urls
 from app.features.featurizer import features_of
 from app.learning.events import FeedbackGiven
 from app.learning.prequential import Confusion
@@ -15,8 +15,8 @@ RESERVED = re.compile(r"(\.|^)(example|test|example\.(com|net|org))$")  # RFC 26
 FOR_DOCUMENTATION = [ip_network(name) for name in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]  # RFC 5737
 
 
-def stream(count: int, seed: int = 0, change_every: int = 1000) -> list[Invented]:
-    return list(islice(invented_urls(seed, change_every), count))
+def stream(count: int, seed: int = 0, change_every: int = 1000) -> list[SyntheticUrl]:
+    return list(islice(synthetic_urls(seed, change_every), count))
 
 
 def test_a_seed_gives_the_same_stream_every_time() -> None:

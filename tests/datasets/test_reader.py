@@ -141,9 +141,7 @@ def test_the_suffix_is_believed(write: Write) -> None:
 
 
 def test_an_unknown_format_is_refused_by_its_line(write: Write) -> None:
-    with pytest.raises(
-        DatasetError, match=r"data.csv:2: this is not a line of any known format; name one of libsvm, vw"
-    ):
+    with pytest.raises(DatasetError, match=r"data.csv:2: the line matches no known format; choose one of libsvm, vw"):
         list(read(write("\nday,period,price\n", "data.csv")))
 
 
