@@ -1,4 +1,4 @@
-"""The formats a second time, a line at a time in plain Python: slow, and easy to hold against their description."""
+"""Reference parsers in plain Python, line by line: slow, and easy to compare with the description of the formats."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

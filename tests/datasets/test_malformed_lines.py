@@ -149,6 +149,6 @@ def test_a_url_must_be_utf8(write: Write) -> None:
         list(read(write(b"\t1\thttp://a.b/\xff\n", "data.tsv")))
 
 
-def test_the_rest_of_a_bad_line_leaves_nothing_behind(write: Write) -> None:
+def test_a_malformed_line_leaves_nothing_behind(write: Write) -> None:
     path = write("1 1:0.12345678901234567 2:x\n-1 3:0.98765432109876543\n")
     assert examples(read(path, on_error="skip")) == [(-1.0, [("3", 0.98765432109876543)])]

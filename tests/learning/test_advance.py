@@ -1,4 +1,4 @@
-"""Advancing along a log: total, and in runs the same as one by one."""
+"""Advancing along a log never fails, and a batch gives the same state as single events."""
 
 import re
 from collections.abc import Sequence
@@ -132,12 +132,12 @@ def test_a_served_verdict_is_part_of_the_digest() -> None:
     assert len(digests) == 3
 
 
-def test_only_names_that_are_told_are_remembered() -> None:
+def test_only_names_in_events_are_kept() -> None:
     state = TenantState()
-    told = example_of({"known": 1.0, "told": 1.0})
-    apply(state, FeedbackGiven(Example(told.keys, told.values, ["", "told"]), label=1))
-    assert [name for _, name in state.names] == ["told"]
-    assert state.unnamed(told.keys).tolist() == [0]
+    example = example_of({"known": 1.0, "new": 1.0})
+    apply(state, FeedbackGiven(Example(example.keys, example.values, ["", "new"]), label=1))
+    assert [name for _, name in state.names] == ["new"]
+    assert state.unnamed(example.keys).tolist() == [0]
 
 
 def test_a_model_at_its_limit_asks_for_no_more_names() -> None:

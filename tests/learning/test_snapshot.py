@@ -50,7 +50,7 @@ def test_a_restored_model_is_equal_in_memory(algorithm: str) -> None:
     assert restored.config == state.config
 
 
-def test_an_untouched_state_can_be_kept_too() -> None:
+def test_a_new_state_can_be_saved() -> None:
     assert load(join_file(TenantState())).digest == TenantState().digest
 
 
@@ -89,7 +89,7 @@ def test_chunks_do_not_depend_on_the_order_of_learning() -> None:
 
 
 @given(st.data())
-def test_a_flipped_bit_anywhere_is_noticed(data: st.DataObject) -> None:
+def test_a_flipped_bit_anywhere_is_detected(data: st.DataObject) -> None:
     sound = join_file(replay(random_log(3, length=20)))
     damaged = bytearray(sound)
     damaged[data.draw(st.integers(0, len(sound) - 1))] ^= 1 << data.draw(st.integers(0, 7))
@@ -120,7 +120,7 @@ def test_trailing_bytes_are_refused() -> None:
         (b"+1 3:1 4:1\n", "begins with"),
     ],
 )
-def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, sentence: str) -> None:
+def test_a_file_of_another_kind_is_refused_with_its_kind(data: bytes, sentence: str) -> None:
     with pytest.raises(BadSnapshot, match=sentence):
         load(data)
 
@@ -148,13 +148,13 @@ def test_a_model_of_a_later_format_is_refused_by_its_number() -> None:
         {"extra": {"number": 1}},
     ],
 )
-def test_a_sound_header_with_impossible_content_is_refused(change: dict[str, Any]) -> None:
+def test_a_valid_header_with_inconsistent_content_is_refused(change: dict[str, Any]) -> None:
     header, chunk_bytes = encode(copy_state(replay(random_log(3))))
     with pytest.raises(BadSnapshot):
         decode(msgspec.json.encode(msgspec.json.decode(header) | change), chunk_bytes)
 
 
-def test_verdicts_that_there_are_not_are_refused_whatever_the_digest_says() -> None:
+def test_an_invalid_window_of_verdicts_is_refused_even_with_a_valid_digest() -> None:
     state = replay(random_log(3))
     state.prequential.ring[0] = 4
     with pytest.raises(BadSnapshot, match="its window of verdicts is invalid"):
@@ -184,7 +184,7 @@ def test_names_are_restored_from_many_chunks() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\1", (1).to_bytes(8, "little"), (2**60).to_bytes(8, "little") + 12 * b"a"])
-def test_chunks_that_cannot_be_names_are_refused(data: bytes) -> None:
+def test_inconsistent_chunks_of_names_are_refused(data: bytes) -> None:
     header, chunk_bytes = encode(copy_state(named_state(100)))
     read = read_header(header)
     false = [

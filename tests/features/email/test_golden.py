@@ -1,4 +1,4 @@
-"""What version 1 makes of a mail must never change: a model has learnt it."""
+"""The features of version 1 must never change: models have learnt them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""No mail takes more than a long one does, and no bytes are refused."""
+"""No mail costs more than a long one, and no bytes are refused."""
 
 import random
 import subprocess
@@ -53,20 +53,20 @@ def seconds(raw: bytes) -> float:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_grows_no_faster_than_length(name: str) -> None:
     one, two = HOSTILE[name](MANY), HOSTILE[name](2 * MANY)
-    for _ in range(5):  # a busy machine may spoil a measurement, but not five
+    for _ in range(5):  # load may spoil one measurement, but not five
         if min(seconds(two) for _ in range(3)) < 4 * min(seconds(one) for _ in range(3)) + 0.002:
             return
     pytest.fail(f"twice as many {name} take more than four times as long")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_mail_beyond_the_limit_is_cut_and_has_few_features(name: str) -> None:
+def test_a_mail_beyond_the_limit_is_truncated_and_has_few_features(name: str) -> None:
     found = email_features(HOSTILE[name](3 << 20))
     assert found.cut[0].startswith("only the first 1,048,576 of ")
     assert found.example.keys.size < 20_000
 
 
-def test_what_was_not_looked_at_is_said_once_each() -> None:
+def test_each_limit_is_noted_once() -> None:
     links = b"".join(b"http://a%d.example/ " % k for k in range(101))
     cut = email_features(b"A: b\n" * 201 + b"\n" + links + b"word " * 5001).cut
     assert list(cut) == [
@@ -76,7 +76,7 @@ def test_what_was_not_looked_at_is_said_once_each() -> None:
     ]
 
 
-def test_a_usual_mail_is_not_cut() -> None:
+def test_an_ordinary_mail_is_not_truncated() -> None:
     assert [email_features(raw).cut for raw in MAILS.values()] == [()] * len(MAILS)
 
 
@@ -162,12 +162,12 @@ def test_mutated_mails_have_features(name: str, place: int, length: int, piece: 
         max_size=40,
     )
 )
-def test_mails_put_together_at_random_have_features(pieces: list[bytes]) -> None:
+def test_randomly_assembled_mails_have_features(pieces: list[bytes]) -> None:
     assert_sound(b"".join(pieces))
 
 
-def test_real_mails_that_end_anywhere_have_features() -> None:
-    chance = random.Random(7)  # noqa: S311 - a sample, no secret
+def test_real_mails_truncated_anywhere_have_features() -> None:
+    chance = random.Random(7)  # noqa: S311 - not for security
     with tarfile.open(shared_data("email/spamassassin.tar.xz")) as archive:
         for count, member in enumerate(archive):
             content = archive.extractfile(member) if member.isfile() and count % 16 == 0 else None

@@ -1,4 +1,4 @@
-"""Headers that are split in one go are what the standard library makes of them."""
+"""The fast path for headers agrees with the standard library."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from tests.features.email.mails import MAILS
 
 
 @pytest.mark.parametrize("name", MAILS)
-def test_headers_of_mails_are_those_of_the_standard_library(name: str) -> None:
+def test_headers_of_mails_agree_with_the_standard_library(name: str) -> None:
     head = MAILS[name].partition(b"\n\n")[0] + b"\n"
     assert list(parse_head(head).raw_items()) == list(HEADERS.parsebytes(head).raw_items())
 
@@ -18,18 +18,18 @@ def test_headers_of_mails_are_those_of_the_standard_library(name: str) -> None:
 @given(
     pieces=st.lists(st.sampled_from([b"A", b":", b" ", b"\t", b"\n", b"From ", b"b: c\n", b"\xff", b"\x00", b"\x0b"]))
 )
-def test_any_header_is_that_of_the_standard_library(pieces: list[bytes]) -> None:
+def test_any_header_agrees_with_the_standard_library(pieces: list[bytes]) -> None:
     head = b"".join(pieces)
     theirs = HEADERS.parsebytes(head)
     ours = parse_head(head)
     assert (list(ours.raw_items()), ours.rest) == (list(theirs.raw_items()), theirs.rest)
 
 
-def test_a_header_in_order_is_split_in_one_go() -> None:
+def test_a_well_formed_header_takes_the_fast_path() -> None:
     assert WELL_FORMED.fullmatch("From x\nSubject: a\n b\nTo: c\n")
 
 
-def test_parts_within_too_many_others_are_not_looked_at() -> None:
+def test_parts_nested_too_deep_are_ignored() -> None:
     mail = parse_mail(b"Content-Type: message/rfc822\n\n" * 12 + b"\nbody")
     assert mail.cut == ["parts nested more than 10 deep are ignored"]
     assert len(mail.multiparts) == 10

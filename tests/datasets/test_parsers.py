@@ -1,4 +1,4 @@
-"""LIBSVM and Vowpal Wabbit against the plain Python reading of the same text."""
+"""The LIBSVM and Vowpal Wabbit parsers against the reference parsers."""
 
 import struct
 from collections.abc import Callable
