@@ -15,7 +15,7 @@ BLANKS = " \t\r"
 
 
 def examples(batches: Iterable[Batch]) -> list[Example]:
-    """Return what is in the batches, with names; each key must be that of its name."""
+    """Return the examples of the batches with names; check that each key is the hash of its name."""
     return [example for batch in batches for example in _unpack(batch)]
 
 

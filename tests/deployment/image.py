@@ -16,7 +16,7 @@ OURS: Final = re.compile(r"(?<![\w./-])/(?=(?:opt|build|data)\b)")  # where a pa
 OUTER_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 LEFT_OUT: Final = {
     "useradd": "changes the users of the machine; the fixed uid is used as a number",
-    "install": "gives /data to that uid; here it is made for whoever runs the service",
+    "install": "gives /data to that uid; here the current user owns it",
 }
 UID: Final = 10001
 

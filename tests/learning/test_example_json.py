@@ -248,7 +248,7 @@ def assert_as_python_reads(text: bytes) -> None:
 
 def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a repeated name")
     return dict(pairs)
 
 

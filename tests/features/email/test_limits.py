@@ -91,8 +91,8 @@ raw = (line * (25_000_000 // len(line) + 1))[:25_000_000]
 email_features(raw)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / len(raw))
 """
-    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
-    assert float(told.stdout) < 10
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
+    assert float(ran.stdout) < 10
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
