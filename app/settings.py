@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyNetwork, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from app.learning.errors import BadSetting, shown
+from app.learning.errors import BadSetting, short_repr
 
 PREFIX: Final = "SLUICE_"
 SECRETS: Final = ("redis_url",)  # each may also be given by a file: SLUICE_REDIS_URL_FILE
@@ -210,9 +210,9 @@ def _value(given: Mapping[str, str], name: str) -> str:
         content = Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadSetting(f"{variable(name)}_FILE names {shown(file)}, which cannot be read: {reason}") from None
+        raise BadSetting(f"{variable(name)}_FILE names {short_repr(file)}, which cannot be read: {reason}") from None
     if not content:
-        raise BadSetting(f"{variable(name)}_FILE names {shown(file)}, which is empty")
+        raise BadSetting(f"{variable(name)}_FILE names {short_repr(file)}, which is empty")
     return content
 
 
@@ -225,7 +225,7 @@ def _refuse_unknown(given: set[str]) -> None:
 
 
 def _bad_value(name: str, values: Mapping[str, Any]) -> BadSetting:
-    told = "" if name in SECRETS else f"is {shown(values[name])}, but "
+    told = "" if name in SECRETS else f"is {short_repr(values[name])}, but "
     return BadSetting(f"{variable(name)} {told}must be {rule(name)}")
 
 

@@ -30,7 +30,7 @@ from app.api.wire import (
     predict_batch_decoder,
     predict_decoder,
 )
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 from app.tenants.tenant import Tenant
 
 router = APIRouter(route_class=DirectRoute)
@@ -90,7 +90,7 @@ def _check_tenant(asked: BatchIn | PredictBatchIn, request: Request) -> None:
     """The query is for lines; who names the tenant there too must mean the same."""
     named = tenant_of_all(request)
     if named not in {None, asked.tenant}:
-        raise BadInput(f"the batch is of tenant {shown(asked.tenant)}, but the query names tenant {named!r}")
+        raise BadInput(f"the batch is of tenant {short_repr(asked.tenant)}, but the query names tenant {named!r}")
 
 
 def _check_size(asked: BatchIn | PredictBatchIn, serve: Serving) -> None:

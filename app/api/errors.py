@@ -1,6 +1,6 @@
 """What can be wrong with a request before a tenant is asked."""
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 
 class MalformedBody(SluiceError):
@@ -22,7 +22,7 @@ class WrongContentType(SluiceError):
     """A body in a form that the route does not read."""
 
     def __init__(self, given: str, wanted: str) -> None:
-        super().__init__(f"the body is {shown(given)}; this route reads {wanted}")
+        super().__init__(f"the body is {short_repr(given)}; this route reads {wanted}")
 
 
 class InvalidHTTP(SluiceError):

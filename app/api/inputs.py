@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from app.api.errors import BadInput, TooLarge
 from app.api.wire import NO_FEATURES, FeedbackIn, Input, MailIn
 from app.features.featurizer import KINDS, Kind
-from app.learning.errors import BadExample, shown
+from app.learning.errors import BadExample, short_repr
 from app.learning.example import LONGEST_TEXT, Example, example_of_json, longest_name
 
 NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
@@ -24,7 +24,7 @@ def tenant_name(name: str) -> str:
     """The name, if a tenant may have it."""
     if not is_name(name):
         raise BadInput(
-            f"tenant {shown(name)} is no name: 1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit"
+            f"tenant {short_repr(name)} is no name: 1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit"
         )
     return name
 
@@ -36,7 +36,9 @@ def tenant_asked(asked: Input, outside: str | None) -> str:
             raise BadInput("Object missing required field `tenant`")
         return outside
     if outside is not None and asked.tenant != outside:
-        raise BadInput(f"the item names tenant {shown(asked.tenant)}, but all items here are of tenant {outside!r}")
+        raise BadInput(
+            f"the item names tenant {short_repr(asked.tenant)}, but all items here are of tenant {outside!r}"
+        )
     return asked.tenant
 
 
@@ -91,7 +93,9 @@ def check_ids(asked: FeedbackIn) -> None:
 def checked_id(name: str, value: str) -> str:
     """The value, if it is fit to be an id."""
     if not is_id(value):
-        raise BadInput(f"{name} is {shown(value)}; it must have 1 to 200 characters, none of them a control character")
+        raise BadInput(
+            f"{name} is {short_repr(value)}; it must have 1 to 200 characters, none of them a control character"
+        )
     return value
 
 
@@ -116,5 +120,5 @@ def _searching(longest: int) -> Callable[[Raw], re.Match[bytes] | None]:
 def _check_names(example: Example, longest: int) -> None:
     name, size = longest_name(example.names)
     if size > longest:
-        what = f"the name of feature {shown(name)} has {size:,} bytes"
+        what = f"the name of feature {short_repr(name)} has {size:,} bytes"
         raise TooLarge(what, longest, "bytes", "SLUICE_MAX_FEATURE_NAME_BYTES")

@@ -6,7 +6,7 @@ from app.api.bodies import Mail
 from app.api.errors import BadInput
 from app.api.queries import query, whole_number, yes_or_no
 from app.api.wire import FeaturesIn, FeedbackIn, Label, MailIn, PredictIn
-from app.learning.errors import shown
+from app.learning.errors import short_repr
 
 MOST_EXPLAINED = 100
 LABELS: dict[str, Label] = {"1": 1, "-1": -1}
@@ -28,7 +28,7 @@ def mail_with_label(request: Request, mail: Mail) -> FeedbackIn:
     given = query(request, "tenant", "label", "feedback_id", "moderator")
     label = _needed(given, "label")
     if label not in LABELS:
-        raise BadInput(f"label is {shown(label)}; it must be 1 (an anomaly) or -1 (normal)")
+        raise BadInput(f"label is {short_repr(label)}; it must be 1 (an anomaly) or -1 (normal)")
     return FeedbackIn(
         tenant=_needed(given, "tenant"),
         email=MailIn(mail.raw),

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from app.api.errors import BadInput
-from app.learning.errors import shown
+from app.learning.errors import short_repr
 
 MOST = 100  # parameters that are looked at
 
@@ -22,7 +22,7 @@ def query(request: Request, *known: str) -> dict[str, str]:
     for name, _ in pairs:
         if name not in known:
             allowed = f"it knows {', '.join(known)}" if known else "it knows none"
-            raise BadInput(f"the route has no query parameter {shown(name)}; {allowed}")
+            raise BadInput(f"the route has no query parameter {short_repr(name)}; {allowed}")
     if len(dict(pairs)) < len(pairs):
         raise BadInput("a query parameter is given twice")
     return dict(pairs)
@@ -34,7 +34,7 @@ def whole_number(given: dict[str, str], name: str, default: int, low: int, high:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(high)) and low <= int(text) <= high):
-        raise BadInput(f"{name} is {shown(text)}; it must be a whole number from {low:,} to {high:,}")
+        raise BadInput(f"{name} is {short_repr(text)}; it must be a whole number from {low:,} to {high:,}")
     return int(text)
 
 
@@ -44,5 +44,5 @@ def yes_or_no(given: dict[str, str], name: str, *, default: bool = False) -> boo
     if text is None:
         return default
     if text not in {"true", "false"}:
-        raise BadInput(f"{name} is {shown(text)}; it must be true or false")
+        raise BadInput(f"{name} is {short_repr(text)}; it must be true or false")
     return text == "true"

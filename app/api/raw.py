@@ -6,14 +6,14 @@ from app.api.answers import encode
 from app.api.inputs import check_size, raw_asked
 from app.api.serving import Serving
 from app.api.wire import Input
-from app.features.extraction import Found
+from app.features.extraction import Extraction
 from app.learning.errors import BadExample
 from app.learning.example import Example
 
 AT_ONCE = 1 << 16  # characters or bytes; a longer input takes so long that nobody may wait for it
 
 
-async def found_in(serve: Serving, asked: Input, version: int) -> Found:
+async def found_in(serve: Serving, asked: Input, version: int) -> Extraction:
     """The features of a raw input, by a version of the featurizers."""
     kind, raw = raw_asked(asked)
     if len(raw) > AT_ONCE:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
-from app.features.extraction import Found
+from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.tenants.kept_predictions import Kept
@@ -62,7 +62,7 @@ class Keeps(Protocol):
 class Featurizes(Protocol):
     """What turns raw inputs into features."""
 
-    def __call__(self, kind: Kind, raw: str | bytes, version: int, /) -> Found:
+    def __call__(self, kind: Kind, raw: str | bytes, version: int, /) -> Extraction:
         """The features of an input, by a version of the featurizers."""
 
 

@@ -27,7 +27,7 @@ from app.api.wire import (
 )
 from app.learning.prequential import Confusion
 from app.learning.state import TenantState
-from app.learning.summary import figures, top_weights
+from app.learning.summary import summarise, top_weights
 from app.tenants.tenant import Tenant
 
 router = APIRouter(route_class=DirectRoute)
@@ -90,7 +90,7 @@ async def shown(tenant: Tenant) -> Answer:
 
 def tenant_out(name: str, state: TenantState) -> TenantOut:
     """A state as the contract shows it."""
-    found = figures(state)
+    found = summarise(state)
     counts = Counts(*(found.pop(each) for each in ("examples", "positives", "negatives")))
     for unshown in ("error", "balanced_accuracy_margin"):
         del found[unshown]

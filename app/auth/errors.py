@@ -1,6 +1,6 @@
 """Why somebody is not let in, told in sentences that tell nothing about others."""
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 
 class Unauthenticated(SluiceError):
@@ -21,14 +21,14 @@ class Forbidden(SluiceError):
     @classmethod
     def tenant(cls, name: str) -> "Forbidden":
         """The key is not for this tenant, whether or not there is one."""
-        return cls(f"this key is not for tenant {shown(name)}")
+        return cls(f"this key is not for tenant {short_repr(name)}")
 
 
 class KeyUnknown(SluiceError):
     """There is no such key, or it is not the asker's business."""
 
     def __init__(self, identity: str) -> None:
-        super().__init__(f"there is no key {shown(identity)}")
+        super().__init__(f"there is no key {short_repr(identity)}")
 
 
 class KeysUnread(SluiceError):

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 ROLES: Final = ("predict", "feedback", "review", "admin", "metrics")
 ALL: Final = "*"
@@ -84,11 +84,11 @@ def _check(name: str, roles: tuple[str, ...], tenants: tuple[str, ...], now: int
         raise BadKey("the name of a key has at most 128 characters, and no control characters")
     unknown = [role for role in roles if role not in ROLES]
     if unknown or not roles:
-        told = f"{shown(unknown[0])} is no role" if unknown else "a key needs a role"
+        told = f"{short_repr(unknown[0])} is no role" if unknown else "a key needs a role"
         raise BadKey(f"{told}; the roles are {', '.join(ROLES)}")
     wrong = [tenant for tenant in tenants if not PATTERN.fullmatch(tenant)]
     if wrong or not tenants:
-        told = f"{shown(wrong[0])} names no tenants" if wrong else "a key needs a tenant"
+        told = f"{short_repr(wrong[0])} names no tenants" if wrong else "a key needs a tenant"
         raise BadKey(f"{told}; write acme for one, acme-* for all whose names begin so, * for all")
     if expires_at is not None and expires_at <= now:
         raise BadKey("a key that has expired already would be of no use")

@@ -7,7 +7,7 @@ import msgspec
 
 from app.cli.learning import Learner, Pass, run
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
-from app.cli.showing import figures, percent, table
+from app.cli.showing import percent, summarise, table
 from app.learning.state import TenantState
 
 HEAD = (
@@ -53,7 +53,7 @@ def evaluate(chosen: Namespace) -> None:
     settings = shared_settings(chosen.compare, given) if chosen.compare else [settings_for(chosen.algorithm, given)]
     learners = [Learner(TenantState(each)) for each in settings]
     seen = run(chosen, learners)
-    results = [figures(learner.state) | {"seconds": learner.seconds} for learner in learners]
+    results = [summarise(learner.state) | {"seconds": learner.seconds} for learner in learners]
     if chosen.json:
         print(msgspec.json.format(msgspec.json.encode(_summary(chosen, seen) | {"results": results})).decode())
     else:

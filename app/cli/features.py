@@ -17,7 +17,7 @@ from app.datasets.errors import DatasetError
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES
 from app.datasets.reader import read
 from app.datasets.source import STDIN
-from app.features.extraction import Found
+from app.features.extraction import Extraction
 from app.features.featurizer import Kind, features_of
 
 
@@ -71,11 +71,11 @@ def _mail(path: str) -> bytes:
     return raw
 
 
-def _named(found: Found) -> dict[str, float]:
+def _named(found: Extraction) -> dict[str, float]:
     return dict(zip(found.example.names, found.example.values.tolist(), strict=True))
 
 
-def _text(found: Found) -> str:
+def _text(found: Extraction) -> str:
     named = _named(found)
     rows = [[_printable(name), f"{value:.6g}"] for name, value in named.items()]
     listed = table(("feature", "value"), rows) if rows else "There is nothing in it to learn from."
@@ -97,7 +97,7 @@ def _print_all(chosen: Namespace) -> None:
             featurizer=chosen.featurizer,
             on_error=chosen.on_error,
             report=seen.report,
-            watch=watch,
+            observer=watch,
         ):
             sys.stdout.writelines(_lines(batch))
     say_skipped(seen)

@@ -10,7 +10,7 @@ from app.cli.showing import percent, table
 from app.learning.errors import BadSnapshot
 from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState
-from app.learning.summary import figures, top_weights
+from app.learning.summary import summarise, top_weights
 
 
 def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
@@ -35,7 +35,7 @@ def load_model(path: Path) -> TenantState:
 def inspect(chosen: Namespace) -> None:
     """Run the command."""
     state = load_model(chosen.model)
-    result = figures(state) | {"top_weights": top_weights(state, max(chosen.top, 0))}
+    result = summarise(state) | {"top_weights": top_weights(state, max(chosen.top, 0))}
     if chosen.json:
         print(msgspec.json.format(msgspec.json.encode(result)).decode())
     else:

@@ -85,7 +85,7 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
             featurizer=chosen.featurizer,
             on_error=chosen.on_error,
             report=seen.report,
-            watch=watch,
+            observer=watch,
         )
         for batch in source if chosen.shuffle is None else shuffled(source, chosen.shuffle):
             seen.see(batch)

@@ -4,8 +4,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from app.datasets.errors import OnError
 from app.datasets.formats import Format
-from app.datasets.skipped_lines import OnError
 from app.features.featurizer import NEWEST, VERSIONS
 from app.learning.config import ALWAYS, DEFAULTS, WITH_COSTS, Value, config_of
 from app.learning.errors import BadSetting

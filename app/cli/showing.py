@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.learning.summary import figures
+from app.learning.summary import summarise
 
-__all__ = ["figures", "percent", "table"]
+__all__ = ["percent", "summarise", "table"]
 
 
 def percent(share: float | None, digits: int = 2) -> str:

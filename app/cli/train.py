@@ -8,7 +8,7 @@ from app.cli.inspect import load_model
 from app.cli.learning import Learner, run
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for
 from app.cli.saving import refuse_missing_folder, written_aside
-from app.cli.showing import figures, percent
+from app.cli.showing import percent, summarise
 from app.learning.errors import BadSetting
 from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState
@@ -33,7 +33,7 @@ def train(chosen: Namespace) -> None:
     learner = Learner(_start(chosen))
     seen = run(chosen, [learner], keep_names=True)
     save(learner.state, chosen.out)
-    result = figures(learner.state)
+    result = summarise(learner.state)
     print(
         f"{chosen.out}: {seen.examples:,} examples learnt in {seen.seconds:.1f} s, balanced accuracy "
         f"{percent(result['balanced_accuracy'])}%, {result['features']:,} features, digest {result['digest']}"

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from app.datasets.observer import Watch
+from app.datasets.source import Observer
 
 
 @contextmanager
-def watched(*, quiet: bool) -> Iterator[Watch]:
+def watched(*, quiet: bool) -> Iterator[Observer]:
     """A progress bar on a terminal, and sentences above it; neither if quiet."""
     with tqdm(unit="B", unit_scale=True, file=sys.stderr, disable=quiet or None, leave=False) as bar:
 
@@ -22,4 +22,4 @@ def watched(*, quiet: bool) -> Iterator[Watch]:
             if not quiet:
                 bar.write(sentence, file=sys.stderr)
 
-        yield Watch(progress, say)
+        yield Observer(progress, say)

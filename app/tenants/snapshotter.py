@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.chunks import Data
-from app.learning.snapshot.frozen import freeze, room_for
-from app.learning.snapshot.model_file import Chunk, encode, file_of, read_header
+from app.learning.snapshot.model_file import Chunk, encode, join_file, read_header
+from app.learning.snapshot.state_copy import allocate_for, copy_state
 from app.storage.errors import StoreUnavailable
 from app.storage.event_log import Position
 from app.storage.snapshots import Snapshots, Written
@@ -57,7 +57,7 @@ class Picture:
 
     def file(self) -> Iterator[Data]:
         """The same as the bytes of one model file, piece by piece."""
-        return file_of(self.header, self.chunk_bytes)
+        return join_file(self.header, self.chunk_bytes)
 
 
 class Snapshotter:
@@ -166,10 +166,12 @@ async def locked(snapshots: Snapshots, name: str, wait_seconds: float = 0.0) -> 
 
 async def take_picture(tenant: Tenant, born: str | None = None, chain: str | None = None) -> Picture:
     """Copy the state while nothing is learnt, then turn the copy into bytes beside the event loop."""
-    room = await asyncio.to_thread(room_for, tenant.state)  # fresh memory is slow: get it before others must wait
+    room = await asyncio.to_thread(allocate_for, tenant.state)  # fresh memory is slow: get it before others must wait
     async with tenant.steady():
         position = Position(born or tenant.born, tenant.state.version, chain or tenant.chain)
-        frozen = await asyncio.to_thread(freeze, tenant.state, {"born": position.born, "chain": position.chain}, room)
+        frozen = await asyncio.to_thread(
+            copy_state, tenant.state, {"born": position.born, "chain": position.chain}, room
+        )
     header, chunk_bytes = await asyncio.to_thread(encode, frozen)
     read = await asyncio.to_thread(read_header, header)
     return Picture(position, header, read.chunks, chunk_bytes, read.digest)

@@ -8,7 +8,7 @@ import numpy as np
 from app.datasets.batch import Batch
 from app.datasets.mails.tar_members import members
 from app.datasets.source import open_source
-from app.features.words import words_of
+from app.features.tokens import words_of
 from experiments.sets.ngrams import in_several, ngrams
 from experiments.sets.source import Source, first, located
 from kernels.arrays import Floats, Ints, Keys

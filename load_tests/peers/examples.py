@@ -8,10 +8,9 @@ from itertools import islice
 import msgspec
 import numpy as np
 
+from app.datasets.errors import LineErrors
 from app.datasets.mails.corpus import open_mails
-from app.datasets.observer import Watch
-from app.datasets.skipped_lines import Faults
-from app.datasets.source import open_source
+from app.datasets.source import Observer, open_source
 from app.features.featurizer import Kind, features_of
 from experiments.sets.rare import rare
 from load_tests.quality.sources import PHISHSTORM, SOURCES, TREC, Source
@@ -47,7 +46,7 @@ def urls(count: int, source: Source = URLS) -> list[Example]:
 
 def mails(count: int, source: Source = MAILS) -> list[Example]:
     """The first mails of the stream."""
-    with open_mails(source.path, Faults(source.file), Watch()) as found:
+    with open_mails(source.path, LineErrors(source.file), Observer()) as found:
         labelled = [(int(mail.label), mail.raw) for mail in islice(found, count)]
     return _with_features("email", labelled)
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from app.datasets.batch import Batch
+from app.datasets.errors import LineErrors
 from app.datasets.mails.corpus import open_mails
-from app.datasets.observer import Watch
 from app.datasets.reader import read
-from app.datasets.skipped_lines import Faults
-from app.datasets.source import open_source
+from app.datasets.source import Observer, open_source
 from app.features.featurizer import Kind
 from kernels.examples.canonical import canonical_batch
 from load_tests.quality.stream import Stream
@@ -76,7 +75,7 @@ def load(source: Source, limit: int) -> Stream:
 
 def load_raw(source: Source, limit: int) -> Stream:
     """The first mails of an archive as they are."""
-    with open_mails(source.path, Faults(source.file), Watch()) as mails:
+    with open_mails(source.path, LineErrors(source.file), Observer()) as mails:
         found = list(islice(mails, limit))
     labels = np.array([mail.label for mail in found])
     starts = np.zeros(len(found) + 1, np.int64)

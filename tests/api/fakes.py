@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 
-from app.features.extraction import Found
+from app.features.extraction import Extraction
 from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
@@ -30,13 +30,15 @@ class FakeFeaturizer:
         self.asked: list[tuple[str, str | bytes]] = []
         self.threads: set[int] = set()
 
-    def __call__(self, kind: str, raw: str | bytes, version: int, /) -> Found:
+    def __call__(self, kind: str, raw: str | bytes, version: int, /) -> Extraction:
         self.asked.append((kind, raw))
         self.threads.add(threading.get_ident())
         text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
         words = dict.fromkeys(text[: self.longest].split(), 1.0)
         cut = [f"what comes after {self.longest} characters"] if len(text) > self.longest else []
-        return Found(example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut)
+        return Extraction(
+            example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut
+        )
 
 
 class FakeTenants:

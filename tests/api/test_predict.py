@@ -109,7 +109,7 @@ async def test_json_is_read_under_all_its_names(service: Service, content_type: 
         ({"features": None}, "features must be an object"),
         ({"features": [1]}, "features must be an object"),
         ({"features": {"b": 1, "a": None}}, "'a'"),
-        ({"features": {"a=1": 1, "a": "1"}}, "'a=1' is named twice"),
+        ({"features": {"a=1": 1, "a": "1"}}, "'a=1' is given twice"),
         ({"features": {"": 1}}, "a feature name is empty"),
         ({"features": {"a": {"b": 1}}}, "'a'"),
     ],

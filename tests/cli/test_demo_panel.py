@@ -4,12 +4,12 @@ import io
 
 from app.cli.demo.panel import Lines, Panel, display
 from app.cli.demo.tallying import Given, Tally
-from app.datasets.synthetic_urls import Invented
+from app.datasets.synthetic_urls import SyntheticUrl
 
 NORMAL, ATTACK, LATER = (
-    Invented("http://a.test/", -1, 0),
-    Invented("http://b.test/", 1, 0),
-    Invented("http://c.test/", 1, 1),
+    SyntheticUrl("http://a.test/", -1, 0),
+    SyntheticUrl("http://b.test/", 1, 0),
+    SyntheticUrl("http://c.test/", 1, 1),
 )
 
 

@@ -55,7 +55,7 @@ def test_a_truncated_model_is_refused_by_name(model: Path, capsys: Output) -> No
 
 def test_a_foreign_file_is_refused_by_what_it_is(dataset: Path, capsys: Output) -> None:
     assert main(["inspect", str(dataset)]) == 1
-    assert "this is not a Sluice model: it begins with" in capsys.readouterr().err
+    assert "the file is not a Sluice model: it begins with" in capsys.readouterr().err
 
 
 def test_a_failed_training_leaves_the_old_model(dataset: Path, model: Path) -> None:

@@ -62,5 +62,5 @@ def test_what_goes_wrong_is_told_in_a_sentence(
     assert "is no address of a service" in capsys.readouterr().err
     out.write_bytes(b"no model")
     assert main(["import", "new", str(out), "--url", here.url]) == 1
-    assert "this is not a Sluice model" in capsys.readouterr().err
+    assert "the file is not a Sluice model" in capsys.readouterr().err
     assert main(["import", "new", str(tmp_path / "missing"), "--url", here.url]) == 1

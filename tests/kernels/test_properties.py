@@ -174,7 +174,7 @@ def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: fl
 def test_a_full_matrix_refuses_values_that_it_cannot_cope_with(algorithm: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": "none"}))
     for refused in (lambda example: model.learn(example, 1), model.score, lambda bad: model.score_all(batch_of([bad]))):
-        with pytest.raises(BadExample, match="a full matrix takes up to 1e"):
+        with pytest.raises(BadExample, match="a full matrix without normalize = l2 accepts at most 1e"):
             refused(example_of({"a": 1.01 * FULL_VALUE}))
     assert model.features == 0
 

@@ -1,4 +1,4 @@
-"""Digests that must never change silently: `python -m tests.learning.golden` writes them anew.
+"""Digests that must never change silently: `python -m tests.learning.golden` rewrites them.
 
 Do that only with a changelog entry tagged *numbers change*: the state of every replica depends on it.
 """
@@ -18,7 +18,7 @@ WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
 
 
 def golden_log(algorithm: str) -> Iterator[Event]:
-    """A log from a generator of our own, so that no library can change it: feedback, settings, removal."""
+    """A log of feedback, settings and removals from our own generator, so that no library can change it."""
     yield TenantConfigured({"algorithm": algorithm})
     yield from _feedback(seed=1, examples=1500)
     options = load(algorithm).options | {"bias"}

@@ -55,8 +55,8 @@ def test_another_algorithm_may_come_with_its_settings() -> None:
     assert (config.values["algorithm"], config.values["r"], config.values["bias"]) == ("ssol", 7.0, True)
 
 
-def test_a_change_that_the_algorithm_has_no_use_for_is_refused() -> None:
-    with pytest.raises(BadSetting, match=r"^fsol has no use for 'r'"):
+def test_a_change_that_the_algorithm_does_not_use_is_refused() -> None:
+    with pytest.raises(BadSetting, match=r"^fsol does not use 'r'"):
         config_of({"algorithm": "fsol"}).changed({"r": 1.0})
 
 
@@ -151,14 +151,14 @@ def test_an_algorithm_without_costs_has_the_cost_1_for_both_classes(algorithm: s
 
 
 @each_algorithm
-def test_settings_without_a_use_are_harmless(algorithm: str) -> None:
+def test_unused_settings_have_no_effect(algorithm: str) -> None:
     array, options = config_of({"algorithm": algorithm}).settings(), load(algorithm).options
     assert "forgetting" in options or array[place.KEEP] == 1.0
     assert "target_sparsity" in options or array[place.TARGET] == 0.0
 
 
 @pytest.mark.parametrize(("normalize", "l2"), [("l2", True), ("none", False)])
-def test_normalising_is_a_yes_or_no(normalize: str, l2: bool) -> None:
+def test_normalize_is_l2_or_none(normalize: str, l2: bool) -> None:
     assert config_of({"normalize": normalize}).l2 is l2
 
 

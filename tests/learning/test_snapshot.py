@@ -9,29 +9,39 @@ from hypothesis import strategies as st
 from app.learning.errors import BadSnapshot
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import Example, example_of
-from app.learning.snapshot.frozen import freeze
-from app.learning.snapshot.model_file import FORMAT, MAGIC, _hash, changed, decode, dump, encode, load, read_header
+from app.learning.snapshot.model_file import (
+    FORMAT,
+    MAGIC,
+    _hash,
+    changed_chunks,
+    decode,
+    dump,
+    encode,
+    load,
+    read_header,
+)
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, apply, replay
 from kernels.feature_hash import key_of
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 
 
-def file_of(state: TenantState) -> bytes:
+def join_file(state: TenantState) -> bytes:
     return b"".join(dump(state))
 
 
 @given(logs(), st.data())
 def test_snapshot_plus_tail_equals_uninterrupted_learning(log: list[Event], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(log)))
-    restored = load(file_of(replay(log[:cut])))
+    restored = load(join_file(replay(log[:cut])))
     assert replay(log[cut:], onto=restored).digest == replay(log).digest
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_restored_model_is_equal_in_memory(algorithm: str) -> None:
     state = replay(random_log(5, algorithm, restless=False))
-    restored = load(file_of(state))
+    restored = load(join_file(state))
     assert restored.model.memory.rows.tobytes() == state.model.memory.rows.tobytes()
     assert restored.model.tally.tobytes() == state.model.tally.tobytes()
     assert restored.model.dense.tobytes() == state.model.dense.tobytes()
@@ -40,8 +50,8 @@ def test_a_restored_model_is_equal_in_memory(algorithm: str) -> None:
     assert restored.config == state.config
 
 
-def test_an_untouched_state_can_be_kept_too() -> None:
-    assert load(file_of(TenantState())).digest == TenantState().digest
+def test_a_new_state_can_be_saved() -> None:
+    assert load(join_file(TenantState())).digest == TenantState().digest
 
 
 def large_state() -> TenantState:
@@ -55,13 +65,13 @@ def large_state() -> TenantState:
 
 def test_only_the_chunks_that_changed_need_to_be_written_again() -> None:
     state = large_state()
-    older, chunk_bytes = encode(freeze(state))
+    older, chunk_bytes = encode(copy_state(state))
     store = {chunk.hash: chunk_bytes(chunk) for chunk in read_header(older).chunks}
     rows = next(state.model.rows())
     touched = Example(np.ascontiguousarray(rows[:3, 0]).view(np.uint64), np.ones(3))
     apply(state, FeedbackGiven(touched, label=1))
-    header, chunk_bytes = encode(freeze(state))
-    new = changed(header, older)
+    header, chunk_bytes = encode(copy_state(state))
+    new = changed_chunks(header, older)
     assert len(new) == 1
     assert len(read_header(header).chunks) > 30
     store |= {chunk.hash: chunk_bytes(chunk) for chunk in new}
@@ -73,14 +83,14 @@ def test_chunks_do_not_depend_on_the_order_of_learning() -> None:
         state = TenantState({"algorithm": "fsol", "normalize": "none"})
         for number in order:
             apply(state, FeedbackGiven(example_of({f"f{number}": 1.0}), label=1))
-        return [chunk.hash for chunk in read_header(encode(freeze(state))[0]).chunks if chunk.kind == "rows"]
+        return [chunk.hash for chunk in read_header(encode(copy_state(state))[0]).chunks if chunk.kind == "rows"]
 
     assert chunks(list(range(500))) == chunks(list(reversed(range(500))))
 
 
 @given(st.data())
-def test_a_flipped_bit_anywhere_is_noticed(data: st.DataObject) -> None:
-    sound = file_of(replay(random_log(3, length=20)))
+def test_a_flipped_bit_anywhere_is_detected(data: st.DataObject) -> None:
+    sound = join_file(replay(random_log(3, length=20)))
     damaged = bytearray(sound)
     damaged[data.draw(st.integers(0, len(sound) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(BadSnapshot):
@@ -89,14 +99,14 @@ def test_a_flipped_bit_anywhere_is_noticed(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_a_truncated_model_is_refused(data: st.DataObject) -> None:
-    sound = file_of(replay(random_log(3, length=20)))
+    sound = join_file(replay(random_log(3, length=20)))
     with pytest.raises(BadSnapshot):
         load(sound[: data.draw(st.integers(0, len(sound) - 1))])
 
 
 def test_trailing_bytes_are_refused() -> None:
     with pytest.raises(BadSnapshot, match="should have"):
-        load(file_of(TenantState()) + b"x")
+        load(join_file(TenantState()) + b"x")
 
 
 @pytest.mark.parametrize(
@@ -110,13 +120,13 @@ def test_trailing_bytes_are_refused() -> None:
         (b"+1 3:1 4:1\n", "begins with"),
     ],
 )
-def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, sentence: str) -> None:
+def test_a_file_of_another_kind_is_refused_with_its_kind(data: bytes, sentence: str) -> None:
     with pytest.raises(BadSnapshot, match=sentence):
         load(data)
 
 
 def test_a_model_of_a_later_format_is_refused_by_its_number() -> None:
-    header, chunk_bytes = encode(freeze(TenantState()))
+    header, chunk_bytes = encode(copy_state(TenantState()))
     later = msgspec.json.encode(msgspec.json.decode(header) | {"format": FORMAT + 1})
     with pytest.raises(BadSnapshot, match=f"format {FORMAT + 1}; this version of Sluice reads format {FORMAT}"):
         decode(later, chunk_bytes)
@@ -138,17 +148,17 @@ def test_a_model_of_a_later_format_is_refused_by_its_number() -> None:
         {"extra": {"number": 1}},
     ],
 )
-def test_a_sound_header_with_impossible_content_is_refused(change: dict[str, Any]) -> None:
-    header, chunk_bytes = encode(freeze(replay(random_log(3))))
+def test_a_valid_header_with_inconsistent_content_is_refused(change: dict[str, Any]) -> None:
+    header, chunk_bytes = encode(copy_state(replay(random_log(3))))
     with pytest.raises(BadSnapshot):
         decode(msgspec.json.encode(msgspec.json.decode(header) | change), chunk_bytes)
 
 
-def test_verdicts_that_there_are_not_are_refused_whatever_the_digest_says() -> None:
+def test_an_invalid_window_of_verdicts_is_refused_even_with_a_valid_digest() -> None:
     state = replay(random_log(3))
     state.prequential.ring[0] = 4
-    with pytest.raises(BadSnapshot, match="verdicts that there are not"):
-        load(file_of(state))
+    with pytest.raises(BadSnapshot, match="its window of verdicts is invalid"):
+        load(join_file(state))
 
 
 def named_state(count: int) -> TenantState:
@@ -160,22 +170,22 @@ def named_state(count: int) -> TenantState:
 
 def test_a_new_name_changes_one_chunk_of_names() -> None:
     state = named_state(20_000)
-    older = encode(freeze(state))[0]
+    older = encode(copy_state(state))[0]
     state.names.remember([key_of("another")], ["another"])
-    header, _ = encode(freeze(state))
+    header, _ = encode(copy_state(state))
     kinds = [chunk.kind for chunk in read_header(header).chunks]
-    assert [chunk.kind for chunk in changed(header, older)] == ["names"]
+    assert [chunk.kind for chunk in changed_chunks(header, older)] == ["names"]
     assert kinds.count("names") == kinds.count("rows") == 8
 
 
 def test_names_are_restored_from_many_chunks() -> None:
     state = named_state(20_000)
-    assert list(load(file_of(state)).names) == list(state.names)
+    assert list(load(join_file(state)).names) == list(state.names)
 
 
 @pytest.mark.parametrize("data", [b"", b"\1", (1).to_bytes(8, "little"), (2**60).to_bytes(8, "little") + 12 * b"a"])
-def test_chunks_that_cannot_be_names_are_refused(data: bytes) -> None:
-    header, chunk_bytes = encode(freeze(named_state(100)))
+def test_inconsistent_chunks_of_names_are_refused(data: bytes) -> None:
+    header, chunk_bytes = encode(copy_state(named_state(100)))
     read = read_header(header)
     false = [
         msgspec.structs.replace(chunk, size=len(data), hash=_hash(data)) if chunk.kind == "names" else chunk
@@ -187,4 +197,4 @@ def test_chunks_that_cannot_be_names_are_refused(data: bytes) -> None:
 
 
 def test_the_file_begins_with_its_name() -> None:
-    assert file_of(TenantState()).startswith(MAGIC)
+    assert join_file(TenantState()).startswith(MAGIC)

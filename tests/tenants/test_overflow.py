@@ -10,8 +10,8 @@ import pytest
 
 from app.learning.errors import ModelNotFinite
 from app.learning.events import FeedbackGiven
-from app.learning.snapshot.frozen import freeze
 from app.learning.snapshot.model_file import dump, load
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, advance_all, replay
 from app.storage.redis_keys import keys_of
 from app.tenants.registry import Tenants
@@ -45,7 +45,7 @@ def foreign(algorithm: str = "ftrl") -> bytes:
 async def overflowed(tenants: Tenants, name: str) -> tuple[int, str]:
     await tenants.imported(name, foreign(), replace=False)
     await give(tenants, name, *(feedback(number) for number in range(5)))
-    assert not freeze((await tenants.hold(name)).state).is_finite
+    assert not copy_state((await tenants.hold(name)).state).is_finite
     return await digest(tenants, name)
 
 
@@ -57,13 +57,13 @@ def ladder(store: Server, name: str) -> list[int]:
 async def test_huge_finite_weights_overflow_when_they_learn_and_are_then_not_written(algorithm: str) -> None:
     state = load(foreign(algorithm))
     advance_all(state, [FeedbackGiven(feedback(number).example, (-1) ** number) for number in range(30)])
-    with pytest.raises(ModelNotFinite, match="numbers of the model are not finite"):
+    with pytest.raises(ModelNotFinite, match="the model has numbers that are not finite"):
         dump(state)
 
 
 async def test_keys_that_look_like_no_number_are_no_overflow() -> None:
     state = replay(random_log(3))
-    frozen = freeze(state)
+    frozen = copy_state(state)
     frozen.rows[0, 0] = np.nan
     assert frozen.is_finite
     frozen.rows[-1, -1] = np.inf
@@ -99,7 +99,7 @@ async def test_it_is_told_and_not_tried_all_the_time(
     with caplog.at_level(logging.WARNING):
         async with worker(store.url, tmp_path, snapshots=policy) as tenants:
             await overflowed(tenants, "acme")
-            await until(lambda: "no snapshot of tenant acme: numbers of the model are not finite" in caplog.text)
+            await until(lambda: "no snapshot of tenant acme: the model has numbers that are not finite" in caplog.text)
             await give(tenants, "acme", feedback(7))
             await asyncio.sleep(1.5)  # the next look is over by then
             assert caplog.text.count("no snapshot of tenant acme") == 1
@@ -120,5 +120,5 @@ async def test_a_store_that_lost_it_does_not_get_it_back(store: Server, tmp_path
         store.flush_all()
         await tenants.follower.look_once()
         await until(lambda: tenants.held("acme") is None)
-        assert "it cannot be put back: numbers of the model" in tenants.ready().parts["log"].detail
+        assert "it cannot be put back: the model has numbers" in tenants.ready().parts["log"].detail
         await give(tenants, "acme", feedback(9))

@@ -15,7 +15,7 @@ from app.cli.demo.panel import Display, display
 from app.cli.demo.replaying import Replay
 from app.cli.demo.summary import counted_by_service, told
 from app.cli.signals import ENDING, handled
-from app.datasets.synthetic_urls import Invented, invented_urls
+from app.datasets.synthetic_urls import SyntheticUrl, synthetic_urls
 
 EXAMPLES: Final = 6000
 SECONDS: Final = 40.0  # that a run takes by default, beside the start of a service
@@ -77,7 +77,7 @@ def _play(chosen: Namespace, examples: int, replay: Replay, screen: Display) -> 
         f"{examples:,} invented URLs, {rate:g} in a second; one in twenty is an attack, more than in real life.\n"
         f"A moderator's label follows each some 5 to 40 URLs later. After {examples // 2:,} the attackers change."
     )
-    stream = islice(invented_urls(chosen.seed, max(1, examples // 2)), examples)
+    stream = islice(synthetic_urls(chosen.seed, max(1, examples // 2)), examples)
     replay.run(_announced(stream, screen), rate, lambda: screen.look(replay.tally))
     screen.close(replay.tally)
 
@@ -85,14 +85,14 @@ def _play(chosen: Namespace, examples: int, replay: Replay, screen: Display) -> 
 def _play_forever(chosen: Namespace, replay: Replay, screen: Display) -> None:
     rate = chosen.rate or STEADY_RATE
     screen.say(f"Invented URLs, {rate:g} in a second, until stopped; attackers change after every {STEADY_CHANGE:,}.")
-    stream = invented_urls(chosen.seed, STEADY_CHANGE)
+    stream = synthetic_urls(chosen.seed, STEADY_CHANGE)
     try:
         replay.run(_announced(stream, screen), rate, lambda: screen.look(replay.tally))
     except KeyboardInterrupt:
         screen.say(f"Stopped after {replay.tally.labels:,} labels.")
 
 
-def _announced(stream: Iterator[Invented], screen: Display) -> Iterator[Invented]:
+def _announced(stream: Iterator[SyntheticUrl], screen: Display) -> Iterator[SyntheticUrl]:
     campaign = 0
     for item in stream:
         if item.campaign > campaign:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from app.cli.demo.asking import Client, RequestRefused
 from app.cli.demo.tallying import Given, Tally
-from app.datasets.synthetic_urls import Invented
+from app.datasets.synthetic_urls import SyntheticUrl
 
 CONNECTIONS: Final = 8  # requests under way at the same time, at most
 DELAY: Final = (5, 40)  # items that pass before a moderator has come to one
@@ -27,7 +27,7 @@ class Asked:
 
     due: int
     number: int
-    item: Invented = field(compare=False)
+    item: SyntheticUrl = field(compare=False)
     prediction_id: str | None = field(compare=False)
     served: int = field(compare=False)
 
@@ -44,7 +44,7 @@ class Replay:
         self._waiting: list[Asked] = []
         self._lock = threading.Lock()
 
-    def run(self, items: Iterator[Invented], rate: float, look: Callable[[], None]) -> None:
+    def run(self, items: Iterator[SyntheticUrl], rate: float, look: Callable[[], None]) -> None:
         """Play all items, so many in a second, and give the labels that are left; `look` is called often meanwhile."""
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             try:
@@ -54,7 +54,9 @@ class Replay:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    def _play(self, pool: ThreadPoolExecutor, items: Iterator[Invented], rate: float, look: Callable[[], None]) -> None:
+    def _play(
+        self, pool: ThreadPoolExecutor, items: Iterator[SyntheticUrl], rate: float, look: Callable[[], None]
+    ) -> None:
         running: set[Future[None]] = set()
         due = time.monotonic()
         for number, item in enumerate(items):
@@ -70,7 +72,7 @@ class Replay:
             self._label(asked)
             look()
 
-    def _turn(self, number: int, item: Invented, delay: int) -> None:
+    def _turn(self, number: int, item: SyntheticUrl, delay: int) -> None:
         """Ask about an item, then give the labels for which it is time."""
         told = self._client.post("/predict", {"tenant": self._tenant, "url": item.url})
         asked = Asked(number + delay, number, item, told["prediction_id"], told["label"])

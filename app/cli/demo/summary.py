@@ -9,7 +9,7 @@ from urllib.parse import quote
 from app.cli.demo.asking import Client, RequestRefused
 from app.cli.demo.tallying import SPAN, Tally, by_model
 from app.cli.showing import percent, table
-from app.datasets.synthetic_urls import Invented
+from app.datasets.synthetic_urls import SyntheticUrl
 from app.learning.prequential import Confusion
 
 TOP_WEIGHTS, TOP_CONTRIBUTIONS = 8, 5
@@ -98,7 +98,7 @@ def _weight(weight: Mapping[str, Any]) -> list[str]:
     return [weight["feature"], f"{weight['weight']:+.4f}", "attack" if weight["weight"] > 0 else "normal"]
 
 
-def _caught(client: Client, tenant: str, item: Invented) -> str:
+def _caught(client: Client, tenant: str, item: SyntheticUrl) -> str:
     """One attack that was known, and why."""
     asked = {"tenant": tenant, "url": item.url, "explain": TOP_CONTRIBUTIONS, "keep": False}
     answer = client.post("/predict", asked)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from app.datasets.synthetic_urls import Invented
+from app.datasets.synthetic_urls import SyntheticUrl
 from app.learning.prequential import Confusion
 
 RECENT: Final = 200  # labels that the live figures are over
@@ -61,11 +61,11 @@ class Tally:
         self.before: Campaign | None = None
         self.now = Campaign(0)
         self.recent: deque[Given] = deque(maxlen=RECENT)
-        self.caught: Invented | None = None  # the last attack that the model knew
+        self.caught: SyntheticUrl | None = None  # the last attack that the model knew
         self._model, self._served = [0, 0, 0, 0], [0, 0, 0, 0]
         self._lock = threading.Lock()
 
-    def add(self, item: Invented, given: Given) -> None:
+    def add(self, item: SyntheticUrl, given: Given) -> None:
         """Count a label that was acknowledged."""
         with self._lock:
             self._model[2 * (given.label > 0) + (given.predicted > 0)] += 1

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from redis.asyncio.connection import URL_QUERY_ARGUMENT_PARSERS
 
-from app.learning.errors import BadSetting, shown
+from app.learning.errors import BadSetting, short_repr
 
 Kind = Literal["server", "socket", "sentinel", "cluster"]
 KINDS: Final[Mapping[str, tuple[Kind, bool]]] = {  # the kind, and whether it is encrypted
@@ -134,9 +134,9 @@ def _option(name: str, value: str, known: tuple[str, ...]) -> Any:  # noqa: ANN4
     if name in TLS_OPTIONS and name not in known:
         _refuse(f"has the option {name}, which needs rediss:// (with two s) at the beginning")
     if name not in known:
-        _refuse(f"has the unknown option {shown(name)}; it may have {', '.join(known)}")
+        _refuse(f"has the unknown option {short_repr(name)}; it may have {', '.join(known)}")
     if name in FILE_OPTIONS and not Path(value).exists():
-        _refuse(f"names the file {shown(value)} as {name}, which does not exist")
+        _refuse(f"names the file {short_repr(value)} as {name}, which does not exist")
     if name == "ssl_cert_reqs" and value not in CERTIFICATE_RULES:
         _refuse(f"has the option ssl_cert_reqs, which must be one of {', '.join(CERTIFICATE_RULES)}")
     try:

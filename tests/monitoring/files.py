@@ -1,4 +1,4 @@
-"""What is in monitoring/ and in the manual, for tests: rules, alerts, cases, dashboards, the metrics that exist."""
+"""The files of monitoring/ and the metrics in docs/metrics.md: rules, alerts, cases, dashboards."""
 
 import json
 import re
@@ -14,7 +14,7 @@ FOLDER = ROOT / "monitoring"
 CASES = sorted((FOLDER / "rules" / "tests").glob("*.yml"))
 DASHBOARDS = sorted((FOLDER / "grafana" / "dashboards").glob("*.json"))
 
-NOT_OURS = re.compile(r"up|process_\w+|python_gc_\w+")  # Prometheus' own, and prometheus-client's
+STANDARD_METRICS = re.compile(r"up|process_\w+|python_gc_\w+")  # Prometheus' own, and prometheus-client's
 PARTS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
 WORDS = frozenset({"and", "or", "unless", "offset", "bool", "sum", "max", "min", "avg", "count", "topk"})
 TOKEN = re.compile(
@@ -25,20 +25,20 @@ TOKEN = re.compile(
 
 
 class Query(NamedTuple):
-    """An expression, and whose it is."""
+    """An expression, and the rule or panel that it belongs to."""
 
-    whose: str
+    source: str
     expression: str
 
 
-def read_yaml(path: Path) -> Any:  # noqa: ANN401 - whatever the file has
+def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 @cache
 def read_dashboard(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    dashboard: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return dashboard
 
 
 @cache
@@ -61,7 +61,7 @@ def cases(kind: str) -> list[dict[str, Any]]:
 
 
 def panels(dashboard: dict[str, Any]) -> list[dict[str, Any]]:
-    """All that show something: rows do not."""
+    """All panels except rows."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
@@ -88,7 +88,7 @@ def rule_queries() -> list[Query]:
 
 
 def selectors(expression: str) -> Iterator[tuple[str, str]]:
-    """The metrics that an expression asks for, each with its matchers."""
+    """The metrics that an expression selects, each with its matchers."""
     for token in TOKEN.finditer(expression):
         if token["name"] and token["name"] not in WORDS and not token["call"]:
             yield token["name"], token["matchers"] or ""
@@ -96,7 +96,7 @@ def selectors(expression: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def known_metrics() -> frozenset[str]:
-    """Every name under which docs/metrics.md lets a sample be found, and those that our rules record."""
+    """The names of all samples according to docs/metrics.md, and of all recording rules."""
     rows = re.findall(r"^\| `(\w+)` \| (\w*)", (ROOT / "docs" / "metrics.md").read_text(), re.MULTILINE)
     names = {name + part for name, kind in rows for part in PARTS.get(kind, ("",))}
     return frozenset(names | {rule["record"] for rule in recordings()})
@@ -110,5 +110,5 @@ def tenant_gauges() -> frozenset[str]:
 
 
 def unknown_metrics(expression: str) -> list[str]:
-    names = [name for name, _ in selectors(expression) if not NOT_OURS.fullmatch(name)]
+    names = [name for name, _ in selectors(expression) if not STANDARD_METRICS.fullmatch(name)]
     return [name for name in names if name not in known_metrics()]

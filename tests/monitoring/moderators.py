@@ -1,4 +1,4 @@
-"""Moderators for tests of the metrics: they give known labels in every way there is, and note every answer."""
+"""Traffic for tests of the metrics: moderators give labels by every route and record the answers."""
 
 import threading
 import time
@@ -17,19 +17,19 @@ from tests.services import Service, new_client
 WORDS = {1: "anomaly", -1: "normal"}
 PAUSE_SECONDS = 0.02
 
-Cell = tuple[str, str, str]  # tenant, label, what was said
+Cell = tuple[str, str, str]  # tenant, label, verdict
 
 
 @dataclass
-class Notes:
-    """What was answered: labels by tenant, label and verdict, predictions by tenant."""
+class Counts:
+    """Counts of the answers: labels by tenant, label and verdict, predictions by tenant."""
 
     given: Counter[Cell] = field(default_factory=Counter)
     served: Counter[Cell] = field(default_factory=Counter)
     predictions: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
 
-    def take_label(self, answer: dict[str, Any]) -> None:
+    def add_label(self, answer: dict[str, Any]) -> None:
         tenant, label = answer["tenant"], WORDS[answer["label"]]
         if answer["duplicate"]:
             self.duplicates += 1
@@ -41,17 +41,17 @@ class Notes:
 
 def confusion(cells: Counter[Cell], tenant: str) -> Confusion:
     """The counts of one tenant, for the same arithmetic that evaluation uses."""
-    normal = [cells[tenant, "normal", said] for said in ("normal", "anomaly")]
-    return Confusion(*normal, *[cells[tenant, "anomaly", said] for said in ("normal", "anomaly")])
+    normal = [cells[tenant, "normal", verdict] for verdict in ("normal", "anomaly")]
+    return Confusion(*normal, *[cells[tenant, "anomaly", verdict] for verdict in ("normal", "anomaly")])
 
 
 class Moderator:
-    """One who labels examples of a tenant through a service, on short connections and so through all workers."""
+    """Labels examples of a tenant on short connections, and so through all workers of a service."""
 
-    def __init__(self, service: Service, tenant: str, notes: Notes, first: int) -> None:
+    def __init__(self, service: Service, tenant: str, counts: Counts, first: int) -> None:
         self.service = service
         self.tenant = tenant
-        self.notes = notes
+        self.counts = counts
         self._numbers = count(first)
 
     def work(self) -> None:
@@ -63,38 +63,38 @@ class Moderator:
     def _by_prediction(self, client: httpx.Client) -> None:
         example = feedback(next(self._numbers))
         answer = self._post(client, "/predict", {"features": example["features"]})
-        self.notes.predictions[self.tenant] += 1
+        self.counts.predictions[self.tenant] += 1
         body = {"prediction_id": answer["prediction_id"], "label": example["label"]}
-        self.notes.take_label(self._post(client, "/feedback", body))
+        self.counts.add_label(self._post(client, "/feedback", body))
 
     def _by_features(self, client: httpx.Client) -> None:
-        self.notes.take_label(self._post(client, "/feedback", feedback(next(self._numbers))))
+        self.counts.add_label(self._post(client, "/feedback", feedback(next(self._numbers))))
 
     def _twice(self, client: httpx.Client) -> None:
         number = next(self._numbers)
         for _ in range(2):
             body = feedback(number) | {"feedback_id": f"again-{number}"}
-            self.notes.take_label(self._post(client, "/feedback", body))
+            self.counts.add_label(self._post(client, "/feedback", body))
 
     def _in_a_batch(self, client: httpx.Client) -> None:
         items = [feedback(next(self._numbers)) for _ in range(3)]
         for result in self._post(client, "/feedback/batch", {"items": items})["results"]:
-            self.notes.take_label({"tenant": self.tenant} | result)
+            self.counts.add_label({"tenant": self.tenant} | result)
 
     def _post(self, client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = client.post(self.service.url + path, json={"tenant": self.tenant} | body)
         assert answer.status_code == httpx.codes.OK, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
+        body_out: dict[str, Any] = answer.json()
+        return body_out
 
 
 class Visitors:
-    """Somebody who asks on and on, beside all else: predictions that are not kept, and mistakes."""
+    """Background requests: predictions that are not kept, and client errors."""
 
     def __init__(self, services: Sequence[Service], tenant: str) -> None:
         self._services = services
         self._tenant = tenant
-        self._enough = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
@@ -102,13 +102,13 @@ class Visitors:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._enough.set()
+        self._stopped.set()
         self._thread.join(20)
         assert not self._thread.is_alive(), "a visitor hangs"
 
     def _run(self) -> None:
         for number in count():
-            if self._enough.is_set():
+            if self._stopped.is_set():
                 return
             with new_client() as client:
                 self._visit(client, number)

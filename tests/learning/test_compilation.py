@@ -7,7 +7,7 @@ USE_EVERYTHING = """
 import numpy as np
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
-from app.learning.snapshot.frozen import freeze, room_for
+from app.learning.snapshot.state_copy import copy_state, allocate_for
 from app.learning.snapshot.model_file import decode, encode
 from app.learning.state import TenantState, advance, advance_all
 from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
@@ -29,9 +29,9 @@ for values in (example.values, np.frombuffer(example.values.tobytes())):
     advance(state, FeedbackGiven(read, -1))
 advance_all(state, [FeedbackGiven(read, -1), FeaturesRemoved(0.0, 0.0), FeedbackGiven(example, 1)])
 advance(state, TenantConfigured({"bias": True}))
-restored = decode(*encode(freeze(state, room=room_for(state))))
+restored = decode(*encode(copy_state(state, room=allocate_for(state))))
 advance_all(restored, [FeedbackGiven(example_of({f"f{i}": 1.0}), 1) for i in range(100)])
-decode(*encode(freeze(restored)))
+decode(*encode(copy_state(restored)))
 list(restored.names), restored.model.survey(), restored.digest
 """
 

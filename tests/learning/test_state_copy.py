@@ -1,4 +1,4 @@
-"""A frozen state is that of its moment, whatever the state learns afterwards."""
+"""A copy of a state does not change when the state learns."""
 
 import threading
 
@@ -9,60 +9,60 @@ from hypothesis import strategies as st
 
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import example_of
-from app.learning.snapshot.frozen import freeze, room_for
 from app.learning.snapshot.model_file import decode, encode, read_header
+from app.learning.snapshot.state_copy import allocate_for, copy_state
 from app.learning.state import TenantState, apply, replay
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 
 
 @given(log=logs(), tail=st.integers(0, 20))
-def test_what_is_learnt_later_does_not_change_what_was_frozen(log: list[Event], tail: int) -> None:
+def test_later_learning_does_not_change_a_copy(log: list[Event], tail: int) -> None:
     state = replay(log)
     digest, names = state.digest, list(state.names)
-    frozen = freeze(state)
+    copy = copy_state(state)
     for number in range(tail):
         apply(state, FeedbackGiven(example_of({f"later {number}": 1.0, "f1": 1.0}), label=-1))
-    restored = decode(*encode(frozen))
-    assert (frozen.digest, restored.digest) == (digest, digest)
+    restored = decode(*encode(copy))
+    assert (copy.digest, restored.digest) == (digest, digest)
     assert list(restored.names) == names
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_frozen_digest_is_that_of_the_state(algorithm: str) -> None:
+def test_the_digest_of_a_copy_is_that_of_the_state(algorithm: str) -> None:
     state = replay(random_log(11, algorithm))
-    assert freeze(state).digest == state.digest
+    assert copy_state(state).digest == state.digest
 
 
-def test_freezing_changes_nothing() -> None:
+def test_copying_changes_nothing() -> None:
     state = replay(random_log(12))
     before = state.digest
-    encode(freeze(state))
+    encode(copy_state(state))
     assert state.digest == before
 
 
 @pytest.mark.parametrize("more", [0, 1, 1000])
-def test_room_that_was_made_ready_is_used_if_it_is_enough(more: int) -> None:
+def test_allocated_memory_is_used_if_it_is_large_enough(more: int) -> None:
     state = replay(random_log(13))
-    room = room_for(state)
+    room = allocate_for(state)
     apply(state, FeedbackGiven(example_of({f"new {i}": 1.0 for i in range(more)}), label=1))
-    frozen = freeze(state, room=room)
-    assert frozen.digest == state.digest
-    assert np.shares_memory(frozen.rows, room) == (more < 1000)
+    copy = copy_state(state, room=room)
+    assert copy.digest == state.digest
+    assert np.shares_memory(copy.rows, room) == (more < 1000)
 
 
-def test_extra_facts_are_kept_beside_the_state_and_are_no_part_of_its_digest() -> None:
+def test_extra_is_stored_but_not_part_of_the_digest() -> None:
     state = replay(random_log(14))
-    header, chunk_bytes = encode(freeze(state, extra={"chain": "abc", "born": "now"}))
+    header, chunk_bytes = encode(copy_state(state, extra={"chain": "abc", "born": "now"}))
     assert read_header(header).extra == {"chain": "abc", "born": "now"}
-    assert decode(header, chunk_bytes).digest == state.digest == freeze(state).digest
+    assert decode(header, chunk_bytes).digest == state.digest == copy_state(state).digest
 
 
-def test_a_state_can_be_frozen_in_a_thread_while_others_score() -> None:
+def test_a_state_can_be_copied_in_a_thread_while_others_score() -> None:
     state = replay(random_log(15))
     example = example_of({"f1": 1.0})
     before, headers = state.predict(example), []
-    thread = threading.Thread(target=lambda: headers.append(encode(freeze(state))[0]))
+    thread = threading.Thread(target=lambda: headers.append(encode(copy_state(state))[0]))
     thread.start()
     assert state.predict(example) == before
     thread.join()

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, Invented, invented_urls
+from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, SyntheticUrl, synthetic_urls
 from app.features.featurizer import features_of
 from app.learning.events import FeedbackGiven
 from app.learning.prequential import Confusion
@@ -15,8 +15,8 @@ RESERVED = re.compile(r"(\.|^)(example|test|example\.(com|net|org))$")  # RFC 26
 FOR_DOCUMENTATION = [ip_network(name) for name in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]  # RFC 5737
 
 
-def stream(count: int, seed: int = 0, change_every: int = 1000) -> list[Invented]:
-    return list(islice(invented_urls(seed, change_every), count))
+def stream(count: int, seed: int = 0, change_every: int = 1000) -> list[SyntheticUrl]:
+    return list(islice(synthetic_urls(seed, change_every), count))
 
 
 def test_a_seed_gives_the_same_stream_every_time() -> None:
@@ -24,7 +24,7 @@ def test_a_seed_gives_the_same_stream_every_time() -> None:
     assert stream(100) != stream(100, seed=1)
 
 
-def test_what_comes_first_does_not_depend_on_how_much_is_taken() -> None:
+def test_a_prefix_does_not_depend_on_the_length() -> None:
     assert stream(2500)[:300] == stream(300)
 
 
@@ -35,7 +35,7 @@ def test_one_in_twenty_is_an_attack(seed: int) -> None:
     assert {item.label for item in stream(1000, seed)} == {1, -1}
 
 
-def test_attackers_change_after_so_many_urls() -> None:
+def test_attackers_change_after_the_given_number_of_urls() -> None:
     assert [item.campaign for item in stream(35, change_every=10)] == [0] * 10 + [1] * 10 + [2] * 10 + [3] * 5
 
 
@@ -45,7 +45,7 @@ def test_after_a_change_all_attacks_follow_other_templates() -> None:
         assert any(is_made_of(template, item.url) for template in templates), item
 
 
-def test_no_url_leads_to_anybody() -> None:
+def test_every_host_is_reserved() -> None:
     for item in stream(9000, change_every=3000):
         host = urlsplit(item.url).hostname or ""
         if host.replace(".", "").isdigit():
@@ -59,7 +59,7 @@ def test_urls_hardly_repeat() -> None:
     assert len(set(urls)) > 0.95 * len(urls)
 
 
-def test_it_can_be_learnt_though_not_by_heart_and_a_change_sets_the_learner_back() -> None:
+def test_it_can_be_learnt_and_a_change_sets_the_learner_back() -> None:
     before, after, end = (balanced_accuracy(part) for part in verdicts(6000, change_at=3000, span=400))
     assert 0.85 < before < 1.0
     assert after < before - 0.1

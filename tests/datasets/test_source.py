@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.datasets.errors import DatasetError
-from app.datasets.observer import Watch
 from app.datasets.reader import read
+from app.datasets.source import Observer
 
 from .conftest import Write
 from .oracle import examples
@@ -34,7 +34,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileIO]:
 
 
 @each_compression
-def test_compressed_files_are_read_whatever_they_are_called(write: Write, suffix: str) -> None:
+def test_compressed_files_are_detected_by_content(write: Write, suffix: str) -> None:
     plain = examples(read(write(TEXT)))
     compressed = COMPRESSIONS[suffix](TEXT)
     assert examples(read(write(compressed, f"data.svm{suffix}"))) == plain
@@ -42,7 +42,7 @@ def test_compressed_files_are_read_whatever_they_are_called(write: Write, suffix
 
 
 @each_compression
-def test_parts_compressed_one_by_one_are_read_as_one(write: Write, suffix: str) -> None:
+def test_concatenated_compressed_streams_are_read_as_one(write: Write, suffix: str) -> None:
     compress = COMPRESSIONS[suffix]
     path = write(compress(b"1 1:1\n-1 ") + compress(b"2:1\n"), f"data.svm{suffix}")
     assert examples(read(path)) == [(1.0, [("1", 1.0)]), (-1.0, [("2", 1.0)])]
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_named(write: Write, suffix: str) -> None:
 
 
 def test_other_compressions_are_refused_by_name(write: Write) -> None:
-    with pytest.raises(DatasetError, match=r"data.svm: zstd files are not read"):
+    with pytest.raises(DatasetError, match=r"data.svm: zstd compression is not supported"):
         list(read(write(b"\x28\xb5\x2f\xfd....")))
 
 
@@ -84,14 +84,14 @@ def test_a_pipe_is_read_like_a_file(write: Write, pipe: FileIO, compress: Callab
     assert examples(read("-")) == examples(read(write(TEXT)))
 
 
-def test_a_fault_in_a_pipe_names_standard_input(pipe: FileIO) -> None:
+def test_an_error_in_a_pipe_names_standard_input(pipe: FileIO) -> None:
     pipe.write(b"1 1:1\n1 x\n")
     pipe.close()
     with pytest.raises(DatasetError, match="standard input:2: 'x' is not index:value"):
         list(read("-"))
 
 
-def test_a_live_stream_is_read_as_it_comes(pipe: FileIO) -> None:
+def test_a_live_stream_is_read_without_waiting_for_a_full_block(pipe: FileIO) -> None:
     batches = read("-")
     for k in range(3):
         pipe.write(b"1 %d:1\n" % k)
@@ -104,7 +104,7 @@ def test_a_live_stream_is_read_as_it_comes(pipe: FileIO) -> None:
 def test_progress_is_counted_in_bytes_of_the_file(write: Write, suffix: str) -> None:
     path = write(COMPRESSIONS.get(suffix, bytes)(TEXT), f"data.svm{suffix}")
     seen: list[tuple[int, int | None]] = []
-    list(read(path, block_bytes=4096, watch=Watch(lambda done, total: seen.append((done, total)))))
+    list(read(path, block_bytes=4096, observer=Observer(lambda done, total: seen.append((done, total)))))
     size = path.stat().st_size
     assert seen == sorted(seen)
     assert len(seen) > 2
@@ -115,12 +115,12 @@ def test_the_length_of_a_pipe_is_unknown(pipe: FileIO) -> None:
     pipe.write(b"1 1:1\n")
     pipe.close()
     seen: list[tuple[int, int | None]] = []
-    list(read("-", watch=Watch(lambda done, total: seen.append((done, total)))))
+    list(read("-", observer=Observer(lambda done, total: seen.append((done, total)))))
     assert seen == [(6, None)]
 
 
 @pytest.mark.skipif(not OPEN_FILES.exists(), reason="this system does not list the open files")
-def test_the_file_is_closed_when_the_reading_is_given_up(write: Write) -> None:
+def test_the_file_is_closed_when_reading_is_abandoned(write: Write) -> None:
     path = write(TEXT)
     before = len(list(OPEN_FILES.iterdir()))
     batches = read(path, batch_examples=1)

@@ -1,4 +1,4 @@
-"""LIBSVM and Vowpal Wabbit against the plain Python reading of the same text."""
+"""The LIBSVM and Vowpal Wabbit parsers against the reference parsers."""
 
 import struct
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from app.datasets.batch import Batch
 from app.datasets.blocks import Block
+from app.datasets.errors import LineErrors
 from app.datasets.parsers import libsvm, vw
-from app.datasets.skipped_lines import Faults
 
 from . import oracle
 from .oracle import Example
 
-Parse = Callable[[Block, Faults], Batch]
+Parse = Callable[[Block, LineErrors], Batch]
 ParseLine = Callable[[str], Example | None]
 
 fixed_seed = settings(derandomize=True, deadline=None, max_examples=60)
@@ -57,7 +57,7 @@ noise = st.lists(st.text("01-+.:eE#|'a^ \t\r", max_size=12)).map(lambda lines: "
 def read(text: str, parse: Parse) -> tuple[list[Example], list[int]]:
     """Return the examples and the numbers of the bad lines."""
     bad: list[int] = []
-    faults = Faults("file", "skip", lambda line_number, _: bad.append(line_number))
+    faults = LineErrors("file", "skip", lambda line_number, _: bad.append(line_number))
     return oracle.examples([parse(Block(text.encode(), 1), faults)]), bad
 
 

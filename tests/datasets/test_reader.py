@@ -34,7 +34,7 @@ each_format = pytest.mark.parametrize("form", TEXTS)
 
 
 def featurized(kind: Kind, raw: str) -> Features:
-    """What an input turns into, by name."""
+    """The features of an input, by name."""
     example = features_of(kind, raw).example
     return list(zip(example.names, example.values.tolist(), strict=True))
 
@@ -117,33 +117,31 @@ def test_parts_of_a_part_keep_their_names(write: Write) -> None:
 @pytest.mark.parametrize(
     "before", ["", "\n \n\n", "\ufeff", "\ufeff\r\n"], ids=["plain", "blank", "mark", "mark, blank"]
 )
-def test_the_first_line_tells_the_format(write: Write, form: Format, before: str) -> None:
+def test_the_first_line_determines_the_format(write: Write, form: Format, before: str) -> None:
     path = write(before + TEXTS[form], "data.txt")
     for block_bytes in (1, 1 << 20):
         assert examples(read(path, block_bytes=block_bytes)) == examples(read(path, format=form))
 
 
 @pytest.mark.parametrize("line", ["-1 41:1 54:1 ", "+1", "1.0\t3:0.5", "# made by hand", "0 1:1 # a|b", "1#"])
-def test_libsvm_is_told_by_its_first_line(write: Write, line: str) -> None:
+def test_libsvm_is_detected_by_its_first_line(write: Write, line: str) -> None:
     list(read(write(line, "data")))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_suffix_tells_the_format(write: Write, suffix: str) -> None:
+def test_the_suffix_determines_the_format(write: Write, suffix: str) -> None:
     form = SUFFIXES[suffix]
     for name in (f"data.{suffix}", f"data.{suffix.upper()}", f"data.x.{suffix}"):
         assert examples(read(write(TEXTS[form], name))) == read_text(write, form)
 
 
-def test_the_suffix_is_believed(write: Write) -> None:
+def test_the_suffix_takes_precedence_over_the_content(write: Write) -> None:
     with pytest.raises(DatasetError, match=r"data.vw:1: importance '1:1' is not supported"):
         list(read(write("1 1:1\n", "data.vw")))
 
 
-def test_an_unknown_format_is_refused_by_its_line(write: Write) -> None:
-    with pytest.raises(
-        DatasetError, match=r"data.csv:2: this is not a line of any known format; name one of libsvm, vw"
-    ):
+def test_an_unknown_format_is_refused_with_its_line(write: Write) -> None:
+    with pytest.raises(DatasetError, match=r"data.csv:2: the line matches no known format; choose one of libsvm, vw"):
         list(read(write("\nday,period,price\n", "data.csv")))
 
 
@@ -153,7 +151,7 @@ def test_a_file_without_examples_has_no_batches(write: Write, content: str) -> N
 
 
 @pytest.mark.parametrize("content", [20 * "x", "1\n" + 20 * "x" + "\n1\n"])
-def test_a_line_must_end_some_day(write: Write, content: str) -> None:
+def test_a_line_is_limited_in_length(write: Write, content: str) -> None:
     line_number = content.count("\n", 0, 3) + 1
     with (
         open_source(write(content)) as source,
@@ -171,7 +169,7 @@ def test_a_line_may_be_longer_than_a_block(write: Write) -> None:
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "data.svm"
     path.write_bytes(b"1 1:1 22:0.5 333:0.25 4444:0.125\n" * 200_000)
-    next(read(path))  # compiled before memory is watched
+    next(read(path))  # compile before memory is measured
     tracemalloc.start()
     examples_read = sum(len(batch) for batch in read(path, block_bytes=1 << 16))
     _, peak = tracemalloc.get_traced_memory()

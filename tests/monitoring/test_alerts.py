@@ -1,4 +1,4 @@
-"""Accidents of real processes, and whether Prometheus notices them."""
+"""Failures of real processes raise alerts in a real Prometheus."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), needs_prometheus]
 
 
 @dataclass
-class Watched:
-    """A service with its store, and who watches it."""
+class Deployment:
+    """A service with its store and its Prometheus."""
 
     store: Server
     service: Service
     prometheus: Prometheus
 
     def wait_for(self, alert: str, state: str) -> None:
-        """Return when the alert has come; it is pending where it waits whether the trouble lasts."""
+        """Wait until the alert is pending or firing."""
         expression = f'ALERTS{{alertname="{alert}", alertstate="{state}", instance="127.0.0.1:{self.service.port}"}}'
-        wait_until(lambda: self.prometheus.value(expression) == 1, f"{alert} does not come")
+        wait_until(lambda: self.prometheus.value(expression) == 1, f"{alert} does not fire")
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
     with (
         valkey_server(tmp_path / "store") as store,
         Service(tmp_path / "service", redis_url=store.url, workers=2).start() as service,
@@ -36,16 +36,16 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     ):
         assert service.feedback("acme", features={"a": 1}, label=1).status_code == 200
         wait_until(lambda: watcher.value("sum(sluice_labels_total)") == 1, "Prometheus does not see the label")
-        yield Watched(store, service, watcher)
+        yield Deployment(store, service, watcher)
 
 
-def test_a_store_that_was_emptied_is_told(watched: Watched) -> None:
-    watched.store.flush_all()
-    watched.wait_for("SluiceLogRepaired", "firing")
+def test_an_emptied_store_raises_an_alert(deployment: Deployment) -> None:
+    deployment.store.flush_all()
+    deployment.wait_for("SluiceLogRepaired", "firing")
 
 
-def test_a_store_that_was_killed_and_then_the_service_are_told(watched: Watched) -> None:
-    watched.store.kill()
-    watched.wait_for("SluiceRedisDown", "pending")
-    watched.service.kill()
-    watched.wait_for("SluiceDown", "pending")
+def test_a_killed_store_and_a_killed_service_raise_alerts(deployment: Deployment) -> None:
+    deployment.store.kill()
+    deployment.wait_for("SluiceRedisDown", "pending")
+    deployment.service.kill()
+    deployment.wait_for("SluiceDown", "pending")
