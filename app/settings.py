@@ -111,8 +111,9 @@ class Settings(BaseSettings):
         given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value}
         _refuse_unknown(given)
         source = _Environment(cls, _with_secret_files(given))
+        only_source: dict[str, Any] = {"_build_sources": ((source,), {})}  # a parameter that mypy does not see
         try:
-            return cls(_build_sources=((source,), {}))
+            return cls(**only_source)
         except ValidationError as error:
             name = str(error.errors()[0]["loc"][0])
             value = "" if name in SECRETS else f"is {shown(source.env_vars[variable(name).lower()])}, but "

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.learning.errors import BadSetting
-from app.settings import Settings, memory_budget, memory_limit, rule, parse_size, variable, variables
+from app.settings import Settings, memory_budget, memory_limit, parse_size, rule, variable, variables
 
 PAGE = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
 DOCUMENTED = {
