@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDTH_OF_FILES: Final = 100_000  # a table in a file or a pipe is never wrapped
-RULE: Final = "    \n    \n -  \n    \n    \n    \n    \n    \n"  # only a line of dashes below the heads
+RULE: Final = "    \n    \n -- \n    \n    \n    \n    \n    \n"  # a line of dashes below the heads, and nothing else
 
 
 def console(file: TextIO | None = None) -> "Console":
@@ -34,6 +34,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_c
     for row in rows:
         table.add_row(*map(printable, row))
     console().print(table)
+
+
+def print_text(*paragraphs: str) -> None:
+    """Print each paragraph, wrapped between words on a terminal, as one line elsewhere."""
+    screen = console()
+    for paragraph in paragraphs:
+        screen.print(paragraph, soft_wrap=not screen.is_terminal)
 
 
 def print_json(value: object) -> None:

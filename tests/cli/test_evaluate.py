@@ -21,7 +21,7 @@ def test_the_table_shows_the_rates_of_the_algorithm(dataset: Path, capsys: Outpu
     output = capsys.readouterr().out
     assert "300 examples" in output
     head, _, row = output.splitlines()[2:5]
-    expected = "algorithm error % balanced % ± sensitivity % specificity % sparsity % features examples/s"
+    expected = "algorithm error balanced ± sens. spec. sparsity features examples/s"
     assert " ".join(head.split()) == expected
     assert row.split()[0] == "cs-fsol"
     assert row.split()[-2] == "59"

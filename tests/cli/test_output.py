@@ -15,7 +15,7 @@ def test_a_pipe_gets_a_line_per_row_however_long(capsys: Output) -> None:
     print_table(("name", "count"), [(LONG, "1"), ("b", "22")])
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["name", "count"],
-        ["-" * 301, "-----"],
+        ["-" * (301 + 1 + 5)],
         [LONG, "1"],
         ["b", "22"],
     ]

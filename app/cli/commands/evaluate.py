@@ -4,26 +4,16 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
-from app.cli.output import percent, print_json, print_table
+from app.cli.output import percent, print_json, print_table, print_text
 from app.cli.single_pass import Learner, Pass, run
 from app.learning.state import TenantState
 from app.learning.summary import figures
 
-HEADS: Final = (
-    "algorithm",
-    "error %",
-    "balanced %",
-    "±",
-    "sensitivity %",
-    "specificity %",
-    "sparsity %",
-    "features",
-    "examples/s",
-)
-
-NOTES: Final = (
-    "Every example is scored before its label is learnt. Balanced: mean of sensitivity and specificity; ± is half of",
-    "its 95% interval. Sparsity: share of features with weight 0. Examples/s: the learner alone, without the file.",
+HEADS: Final = ("algorithm", "error", "balanced", "±", "sens.", "spec.", "sparsity", "features", "examples/s")
+NOTE: Final = (
+    "Rates are in percent. Every example is scored before its label is learnt. Balanced: mean of sensitivity and "
+    "specificity; ± is half of its 95% interval. Sparsity: share of features with weight 0. Examples/s: the learner "
+    "alone, without reading the file."
 )
 
 
@@ -70,11 +60,11 @@ def _print_results(chosen: Namespace, seen: Pass, results: list[dict[str, Any]])
     first = results[0]
     classes = f"{first['positives']:,} anomalies and {first['negatives']:,} normal"
     length = f"{seen.nonzeros / max(seen.examples, 1):.1f} features each"
-    print(f"{chosen.file}: {seen.examples:,} examples, {classes}, {length}\n")
+    print_text(f"{chosen.file}: {seen.examples:,} examples, {classes}, {length}", "")
     print_table(HEADS, [_cells(result) for result in results])
     share = first["positives"] / first["examples"] if first["examples"] else None
     baseline = f"The verdict normal for all would have an error of {percent(share)}% and a balanced accuracy of 50%."
-    print("", *NOTES, baseline, *_warnings(seen, results), sep="\n")
+    print_text("", NOTE, baseline, *_warnings(seen, results))
 
 
 def _warnings(seen: Pass, results: list[dict[str, Any]]) -> list[str]:

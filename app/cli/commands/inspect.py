@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from app.cli.output import percent, print_json, print_table
+from app.cli.output import percent, print_json, print_table, print_text
 from app.learning.errors import BadSnapshot
 from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState
@@ -41,7 +41,7 @@ def load_model(path: Path) -> TenantState:
 def _print_model(result: dict[str, Any]) -> None:
     rates = ("error", "balanced_accuracy", "sensitivity", "specificity")
     sparsity = percent(result["sparsity"], 1)
-    print(
+    print_text(
         ", ".join(f"{name} {value}" for name, value in result["config"].items() if value is not None),
         f"digest {result['digest']}, version {result['version']:,}",
         f"{result['examples']:,} examples: {result['positives']:,} anomalies and {result['negatives']:,} normal",
@@ -49,7 +49,6 @@ def _print_model(result: dict[str, Any]) -> None:
         f"{result['features']:,} features, {result['nonzero_weights']:,} of them with a weight (sparsity {sparsity}%)",
         f"{result['memory_bytes'] / 2**20:.1f} MiB of memory",
         "",
-        sep="\n",
     )
     rows = [(each["feature"], f"{each['weight']:+.4f}", f"{each['evidence']:.4g}") for each in result["top_weights"]]
     if rows:

@@ -6,7 +6,7 @@ from pathlib import Path
 from app.cli.atomic_file import atomic_file, require_folder_of
 from app.cli.commands.inspect import load_model
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for
-from app.cli.output import percent
+from app.cli.output import percent, print_text
 from app.cli.single_pass import Learner, run
 from app.learning.errors import BadSetting
 from app.learning.snapshot.model_file import dump
@@ -32,7 +32,7 @@ def train(chosen: Namespace) -> None:
     seen = run(chosen, [learner], keep_names=True)
     save(learner.state, chosen.out)
     result = figures(learner.state)
-    print(
+    print_text(
         f"{chosen.out}: {seen.examples:,} examples learnt in {seen.seconds:.1f} s, balanced accuracy "
         f"{percent(result['balanced_accuracy'])}%, {result['features']:,} features, digest {result['digest']}"
     )

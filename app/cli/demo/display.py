@@ -45,8 +45,11 @@ def display(labels: int | None, console: Console) -> Iterator[Display]:
     if not console.is_interactive:
         yield Lines(console)
         return
-    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
+    live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    try:
         yield LivePanel(labels, live)
+    finally:
+        live.stop()  # shows the cursor again
 
 
 def rate(share: float | None) -> str:
@@ -106,11 +109,12 @@ class LivePanel:
         """Draw the panel a few times per second."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + DRAW_SECONDS
+            self._live.start()  # has no effect after the first time
             self._live.update(self._panel(tally), refresh=True)
 
     def say(self, sentence: str) -> None:
         """Print it above the panel."""
-        self._live.console.print(sentence, soft_wrap=True)
+        self._live.console.print(sentence)
 
     def mark_change(self) -> None:
         """Add a stroke to the curve, and print a sentence."""

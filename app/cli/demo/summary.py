@@ -7,14 +7,14 @@ from urllib.parse import quote
 
 from app.cli.client import Client, RequestRefused
 from app.cli.demo.tally import SPAN, Tally, by_model
-from app.cli.output import percent, print_table, printable
+from app.cli.output import percent, print_table, print_text, printable
 from app.datasets.synthetic_urls import Invented
 from app.learning.prequential import Confusion
 
 TOP_WEIGHTS, TOP_CONTRIBUTIONS = 8, 5
 LONGEST_LAG_SECONDS: Final = 2.0
 EMPTY: Final = Confusion(0, 0, 0, 0)
-HEADS: Final = ("", "balanced %", "±", "sensitivity %", "specificity %", "labels", "attacks")
+HEADS: Final = ("", "balanced", "±", "sensitivity", "specificity", "labels", "attacks")
 
 
 def counted_by_service(client: Client, tenant: str) -> Confusion:
@@ -37,11 +37,12 @@ def print_summary(client: Client, tenant: str, tally: Tally, service_before: Con
     service_after = _final_counts(client, tenant, service_before.examples + tally.labels)
     print()
     print_table(HEADS, [_row(*row) for row in _rates(tally)])
-    print(
-        f"\nThe first three rows count up to {SPAN} labels each. A verdict is of just before its label was learnt;\n"
-        "as served: of its prediction, 5 to 40 URLs earlier. ± is half of the 95% interval of balanced.\n"
+    note = (
+        f"Rates are in percent; the first three rows count up to {SPAN} labels each. A verdict is of just before its "
+        "label was learnt; as served: of its prediction, 5 to 40 URLs earlier. ± is half of the 95% "
+        "interval of balanced."
     )
-    print(_agreement(tenant, tally.model, service_before, service_after), end="\n\n")
+    print_text("", note, "", *_agreement(tenant, tally.model, service_before, service_after), "")
     rows = [
         (each["feature"], f"{each['weight']:+.4f}", "attack" if each["weight"] > 0 else "normal") for each in weights
     ]
@@ -73,7 +74,7 @@ def _row(name: str, counts: Confusion) -> list[str]:
     return [name, *(percent(share) for share in shares), f"{int(counts.examples):,}", f"{int(counts.positives):,}"]
 
 
-def _agreement(tenant: str, ours: Confusion, before: Confusion, after: Confusion) -> str:
+def _agreement(tenant: str, ours: Confusion, before: Confusion, after: Confusion) -> tuple[str, str]:
     """Compare the service's counts with ours; of a tenant that existed before, only the new labels count."""
     since = Confusion(
         after.true_negatives - before.true_negatives,
@@ -84,8 +85,8 @@ def _agreement(tenant: str, ours: Confusion, before: Confusion, after: Confusion
     run = f", of which {int(since.examples):,} of this run: {_exact(since)}" if before.examples else ""
     verdict = "They agree." if since == ours else "They differ: someone else labels this tenant at the same time."
     return (
-        f"GET /tenants/{tenant} shows balanced accuracy {_exact(after)} over {int(after.examples):,} labels{run}.\n"
-        f"Counted here: {_exact(ours)} over {int(ours.examples):,} labels. {verdict}"
+        f"GET /tenants/{tenant} shows balanced accuracy {_exact(after)} over {int(after.examples):,} labels{run}.",
+        f"Counted here: {_exact(ours)} over {int(ours.examples):,} labels. {verdict}",
     )
 
 
