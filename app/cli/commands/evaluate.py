@@ -1,48 +1,33 @@
 """`sluice evaluate`: test-then-train over a file, with one algorithm or several side by side."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from typing import Any, Final
 
-import msgspec
-
-from app.cli.learning import Learner, Pass, run
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
-from app.cli.showing import percent, summarise, table
+from app.cli.output import percent, print_json, print_table, print_text
+from app.cli.single_pass import Learner, Pass, run
 from app.learning.state import TenantState
+from app.learning.summary import summarise
 
-HEAD = (
-    "algorithm",
-    "error %",
-    "balanced %",
-    "±",
-    "sensitivity %",
-    "specificity %",
-    "sparsity %",
-    "features",
-    "examples/s",
-)
-
-NOTES = (
-    "Every example was scored before its label was learnt. Balanced: mean of sensitivity and specificity; ± is half of",
-    "its 95% interval. Sparsity: features whose weight is 0. Examples/s: the learner alone, without reading the file.",
+HEADS: Final = ("algorithm", "error", "balanced", "±", "sens.", "spec.", "sparsity", "features", "examples/s")
+NOTE: Final = (
+    "Rates are in percent. Every example is scored before its label is learnt. Balanced: mean of sensitivity and "
+    "specificity; ± is half of its 95% interval. Sparsity: share of features with weight 0. Examples/s: the learner "
+    "alone, without reading the file."
 )
 
 
-def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
-    """Add the command."""
-    parser: ArgumentParser = commands.add_parser(
-        "evaluate",
-        help="test, then train, over a file of labelled examples",
-        description="Score every example before learning its label, and print how good the verdicts were.",
-    )
+def add_arguments(parser: ArgumentParser) -> None:
+    """Describe the command."""
+    parser.description = "Score every example before learning its label, and print how accurate the verdicts are."
     add_source(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--algorithm", type=algorithm_name, default="cs-ssol", help="default: cs-ssol")
     which.add_argument(
         "--compare", type=lambda text: [algorithm_name(name) for name in text.split(",")], metavar="A,B,...",
-        help="several algorithms over one pass of the file",
+        help="several algorithms in one pass over the file",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_settings(parser)
     parser.set_defaults(run=evaluate)
 
@@ -55,9 +40,9 @@ def evaluate(chosen: Namespace) -> None:
     seen = run(chosen, learners)
     results = [summarise(learner.state) | {"seconds": learner.seconds} for learner in learners]
     if chosen.json:
-        print(msgspec.json.format(msgspec.json.encode(_summary(chosen, seen) | {"results": results})).decode())
+        print_json(_summary(chosen, seen) | {"results": results})
     else:
-        print(_text(chosen, seen, results))
+        _print_results(chosen, seen, results)
 
 
 def _summary(chosen: Namespace, seen: Pass) -> dict[str, Any]:
@@ -71,24 +56,19 @@ def _summary(chosen: Namespace, seen: Pass) -> dict[str, Any]:
     }
 
 
-def _text(chosen: Namespace, seen: Pass, results: list[dict[str, Any]]) -> str:
+def _print_results(chosen: Namespace, seen: Pass, results: list[dict[str, Any]]) -> None:
     first = results[0]
     classes = f"{first['positives']:,} anomalies and {first['negatives']:,} normal"
     length = f"{seen.nonzeros / max(seen.examples, 1):.1f} features each"
-    lines = [
-        f"{chosen.file}: {seen.examples:,} examples, {classes}, {length}",
-        "",
-        table(HEAD, [_cells(result) for result in results]),
-        "",
-        *NOTES,
-        f"Calling everything normal would have an error of {percent(_share(first))}% and a balanced accuracy of 50%.",
-        *_warnings(seen, results),
-    ]
-    return "\n".join(lines)
+    print_text(f"{chosen.file}: {seen.examples:,} examples, {classes}, {length}", "")
+    print_table(HEADS, [_cells(result) for result in results])
+    share = first["positives"] / first["examples"] if first["examples"] else None
+    baseline = f"The verdict normal for all would have an error of {percent(share)}% and a balanced accuracy of 50%."
+    print_text("", NOTE, baseline, *_warnings(seen, results))
 
 
 def _warnings(seen: Pass, results: list[dict[str, Any]]) -> list[str]:
-    """What makes the figures mean less than they seem to."""
+    """Reasons why the figures mean less than they seem to."""
     lines = [
         f"{each['algorithm']} dropped new features {each['dropped_features']:,} times: it was at its limit of "
         f"{each['config']['max_features']:,}."
@@ -97,8 +77,8 @@ def _warnings(seen: Pass, results: list[dict[str, Any]]) -> list[str]:
     ]
     if seen.is_sorted_by_label:
         lines.append(
-            f"Mind the order: the label changes only {seen.changes:,} times from one example to the next, so the order "
-            "alone tells most labels, and these figures mean little. Try --shuffle 1."
+            f"The file is sorted by label: the label changes only {seen.changes:,} times from one example to the next. "
+            "The order alone predicts most labels, so these figures mean little. Try --shuffle 1."
         )
     return lines
 
@@ -115,7 +95,3 @@ def _cells(result: dict[str, Any]) -> list[str]:
         f"{result['features']:,}",
         f"{result['examples'] / result['seconds']:,.0f}" if result["seconds"] else "-",
     ]
-
-
-def _share(result: dict[str, Any]) -> float | None:
-    return result["positives"] / result["examples"] if result["examples"] else None

@@ -1,4 +1,4 @@
-"""The store itself, for commands that must work without a key or a service: whoever reaches it may do everything."""
+"""The store itself, for commands that need neither a key nor a running service."""
 
 import os
 from collections.abc import AsyncIterator
@@ -15,19 +15,19 @@ from app.storage.embedded.valkey import EmbeddedValkey
 
 
 def audit_of(connection: Connection) -> AuditLog:
-    """The audit, as long as the services keep it: a shorter one would throw away theirs."""
+    """The audit log, with the length that the services keep: a shorter one would trim theirs."""
     return AuditLog(connection, Settings.from_environment(os.environ).audit_max_entries)
 
 
 @asynccontextmanager
 async def store() -> AsyncIterator[Connection]:
-    """The store of SLUICE_REDIS_URL; else the embedded one in SLUICE_DATA_DIR, of a service that runs or of none."""
+    """Connect to SLUICE_REDIS_URL, or to the embedded Valkey in SLUICE_DATA_DIR; start that if no service runs it."""
     settings = Settings.from_environment(os.environ)
     embedded = None
     if settings.redis_url is not None:
         url = settings.redis_url.get_secret_value()
     else:
-        url = _running(settings) or ""
+        url = _running_valkey(settings) or ""
         if not url:
             embedded = EmbeddedValkey(settings.data_dir)
             url = embedded.start()
@@ -41,8 +41,8 @@ async def store() -> AsyncIterator[Connection]:
             embedded.stop()
 
 
-def _running(settings: Settings) -> str | None:
-    """Where the embedded Valkey of a running service listens; None if there is none."""
+def _running_valkey(settings: Settings) -> str | None:
+    """The URL of the embedded Valkey of a running service, if there is one."""
     path = socket_path(settings.data_dir.resolve())
     with suppress(redis.RedisError, OSError):
         client = client_of(path)

@@ -1,17 +1,16 @@
-"""`sluice features`: what an input turns into, or every input of a file."""
+"""`sluice features`: the features of one input, or of every input in a file."""
 
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from app.cli.learning import Pass, say_skipped
 from app.cli.options import add_reading
-from app.cli.showing import table
-from app.cli.waiting import watched
+from app.cli.output import print_json, print_table
+from app.cli.progress import progress_bar
+from app.cli.single_pass import Pass, report_skipped
 from app.datasets.batch import Batch
 from app.datasets.errors import DatasetError
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES
@@ -21,19 +20,15 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind, features_of
 
 
-def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
-    """Add the command."""
-    parser: ArgumentParser = commands.add_parser(
-        "features",
-        help="show what a URL, a mail or a text turns into",
-        description="Show the features of an input; of a whole file as JSON lines, to train on elsewhere.",
-    )
+def add_arguments(parser: ArgumentParser) -> None:
+    """Describe the command."""
+    parser.description = "Show the features of an input; print those of a whole file as JSON lines, to train elsewhere."
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--url", metavar="URL")
     which.add_argument("--email", metavar="PATH", help="a raw message; - is standard input")
     which.add_argument("--text", metavar="TEXT")
-    which.add_argument("--file", metavar="FILE", help="all that `sluice evaluate` takes; answers with JSON lines")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    which.add_argument("--file", metavar="FILE", help="any file that `sluice evaluate` reads; prints JSON lines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_reading(parser)
     parser.set_defaults(run=features)
 
@@ -41,15 +36,15 @@ def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparse
 def features(chosen: Namespace) -> None:
     """Run the command."""
     if chosen.file is not None:
-        _print_all(chosen)
+        _print_file(chosen)
         return
     kind, raw = _input(chosen)
     found = features_of(kind, raw, chosen.featurizer)
+    named = dict(zip(found.example.names, found.example.values.tolist(), strict=True))
     if chosen.json:
-        answer = {"kind": kind, "featurizer": chosen.featurizer, "features": _named(found), "cut": list(found.cut)}
-        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        print_json({"kind": kind, "featurizer": chosen.featurizer, "features": named, "cut": list(found.cut)})
     else:
-        print(_text(found))
+        _print_features(found, named)
 
 
 def _input(chosen: Namespace) -> tuple[Kind, str | bytes]:
@@ -71,26 +66,21 @@ def _mail(path: str) -> bytes:
     return raw
 
 
-def _named(found: Extraction) -> dict[str, float]:
-    return dict(zip(found.example.names, found.example.values.tolist(), strict=True))
+def _print_features(found: Extraction, named: dict[str, float]) -> None:
+    if named:
+        print_table(("feature", "value"), [(name, f"{value:.6g}") for name, value in named.items()])
+    else:
+        print("The input has no features.")
+    print(
+        f"\n{len(named):,} feature{'' if len(named) == 1 else 's'}",
+        *(f"Ignored: {part}" for part in found.cut),
+        sep="\n",
+    )
 
 
-def _text(found: Extraction) -> str:
-    named = _named(found)
-    rows = [[_printable(name), f"{value:.6g}"] for name, value in named.items()]
-    listed = table(("feature", "value"), rows) if rows else "There is nothing in it to learn from."
-    count = f"{len(named):,} feature{'' if len(named) == 1 else 's'}"
-    return "\n".join([listed, "", count, *(f"Not looked at: {sentence}" for sentence in found.cut)])
-
-
-def _printable(name: str) -> str:
-    """The name on one line: an input must not be able to move the cursor."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
-
-
-def _print_all(chosen: Namespace) -> None:
+def _print_file(chosen: Namespace) -> None:
     seen = Pass()
-    with watched(quiet=chosen.quiet) as watch:
+    with progress_bar(quiet=chosen.quiet) as watch:
         for batch in read(
             chosen.file,
             format=chosen.format,
@@ -100,7 +90,7 @@ def _print_all(chosen: Namespace) -> None:
             observer=watch,
         ):
             sys.stdout.writelines(_lines(batch))
-    say_skipped(seen)
+    report_skipped(seen)
 
 
 def _lines(batch: Batch) -> Iterator[str]:

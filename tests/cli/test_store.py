@@ -1,8 +1,8 @@
-"""What commands do with the store itself."""
+"""The store, as commands open it."""
 
 import pytest
 
-from app.cli.storing import audit_of
+from app.cli.store import audit_of
 from app.storage.client.connection import connect
 
 

@@ -1,23 +1,23 @@
-"""`sluice warm`: compile every kernel once and keep the result on disk. Part of `make setup` and of an image's build.
+"""`sluice warm`: compile every kernel once and keep the result on disk, in `make setup` and in the image.
 
-Otherwise the first call of each kernel compiles it, which takes seconds. Numba compiles for the types of its
-arguments, so this goes the ways that the application goes: it reads, scores, learns, removes and saves a few
-examples.
+Without it, the first call of each kernel compiles it, which takes seconds. Numba compiles for the types of the
+arguments, so this command calls what the application calls: it reads, scores, learns, removes and saves a few examples.
 """
 
 import os
 import shutil
 import tempfile
 import time
-from argparse import Namespace
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from argparse import ArgumentParser, Namespace
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
+from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
 from app.learning.events import FeaturesRemoved, FeedbackGiven
@@ -34,30 +34,39 @@ RAW_SAMPLE = "http://user@www.example.co.uk:80/a/b.html?c=d#e\n\nWin 1,000 now!"
 FEATURES = 200  # enough for the table to grow
 
 
-def add_to(commands: Any) -> None:  # noqa: ANN401 - argparse gives its subparsers no public type
-    """Add the command."""
-    parser = commands.add_parser(
-        "warm",
-        help="compile the kernels for this machine, once",
-        description="Compile the kernels and keep the result.",
-    )
+def add_arguments(parser: ArgumentParser) -> None:
+    """Describe the command."""
+    parser.description = "Compile the kernels for this machine, and keep the result on disk."
     parser.set_defaults(run=warm)
 
 
 def warm(_: Namespace) -> None:
-    """Run the command, on all processors."""
+    """Run the command on all processors."""
     start = time.monotonic()
-    print("Compiling the kernels for this machine: about a minute, once.", flush=True)
+    print("Compiling the kernels for this machine. This takes about a minute, once.", flush=True)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         tasks = {pool.submit(_read_samples): "reading"}
         tasks |= {pool.submit(_use_names): "names"}
         tasks |= {pool.submit(_turn_into_features): "featurizers"}
         tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
+        _show_progress(tasks)
+    _remove_old()
+    print(f"The kernels are ready after {time.monotonic() - start:.0f} s.")
+
+
+def _show_progress(tasks: dict[Future[None], str]) -> None:
+    """Show a progress bar on a terminal, otherwise a line per task; raise the first error of a task."""
+    screen = console()
+    with Progress(
+        SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+        console=screen, transient=True, disable=not screen.is_terminal,
+    ) as bar:  # fmt: skip
+        shown = bar.add_task("", total=len(tasks))
         for number, task in enumerate(as_completed(tasks), 1):
             task.result()
-            print(f"  {number}/{len(tasks)} {tasks[task]}", flush=True)
-    _remove_old()
-    print(f"The kernels are ready, after {time.monotonic() - start:.0f} s.")
+            bar.update(shown, advance=1, description=tasks[task])
+            if not screen.is_terminal:
+                print(f"  {number}/{len(tasks)} {tasks[task]}", flush=True)
 
 
 def _read_samples() -> None:
@@ -70,7 +79,7 @@ def _read_samples() -> None:
 
 
 def _turn_into_features() -> None:
-    """Every kind of raw input, by every version, as text and as bytes."""
+    """Featurize every kind of raw input, with every version, as text and as bytes."""
     for kind, version in product(KINDS, VERSIONS):
         for raw in (RAW_SAMPLE, RAW_SAMPLE.encode()):
             example = features_of(kind, raw, version).example
@@ -78,7 +87,7 @@ def _turn_into_features() -> None:
 
 
 def _use_names() -> None:
-    """Examples with names, from a request and from a log, whose arrays may be memory that must not be written to."""
+    """Learn named examples of a request and of a log, whose arrays may be read-only memory."""
     state = TenantState()
     given = example_of_json(JSON_SAMPLE)
     state.unnamed(given.keys)
@@ -94,7 +103,7 @@ def _use_names() -> None:
 
 
 def _use(algorithm: str) -> None:
-    """Go every way that a model of this algorithm can be used."""
+    """Call everything that a model of this algorithm can do."""
     state = TenantState({"algorithm": algorithm})
     example = example_of({f"f{i}": 1.0 for i in range(FEATURES)})
     apply(state, FeedbackGiven(example, label=1))
@@ -106,7 +115,7 @@ def _use(algorithm: str) -> None:
 
 
 def _use_log(example: Example) -> None:
-    """Events with values in each of the forms that a log has for them."""
+    """Encode and decode events with values in each form that a log stores."""
     for values in (example.values, np.full(example.keys.size, 0.5), np.ones(example.keys.size)):
         decode(encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values))))
 
@@ -118,7 +127,7 @@ def _score_many(state: TenantState) -> None:
 
 
 def _remove_old() -> None:
-    """Compiled kernels of other sources are never read again."""
+    """Remove compiled kernels of other sources, which are never read again."""
     current = cache_folder()
     for folder in current.parent.glob("kernels-*"):
         if folder != current:

@@ -1,23 +1,22 @@
-"""Runs one or several learners over one pass of a file."""
+"""One pass over a file with one or several learners."""
 
-import sys
 import time
 from argparse import Namespace
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
-from app.cli.waiting import watched
+from app.cli.output import warn
+from app.cli.progress import progress_bar
 from app.datasets.batch import Batch
 from app.datasets.reader import read
 from app.datasets.shuffle import shuffled
 from app.learning.state import TenantState
 
-SHOWN_FAULTS = 5
-
-
-NOTHING = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0))
-FEW_CHANGES = 0.1  # of the label changes that a random order would have: below this, the order gives labels away
+SHOWN_FAULTS: Final = 5
+EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0))
+FEW_CHANGES: Final = 0.1  # share of the label changes of a random order; below it, the file is sorted by label
 
 
 @dataclass(slots=True)
@@ -28,8 +27,8 @@ class Learner:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Load the kernels before the clock runs."""
-        self.state.learn_batch(*NOTHING)
+        """Load the kernels before the time is measured."""
+        self.state.learn_batch(*EMPTY_BATCH)
 
     def learn(self, batch: Batch) -> None:
         """Test, then train."""
@@ -40,7 +39,7 @@ class Learner:
 
 @dataclass(slots=True)
 class Pass:
-    """What was seen of the file."""
+    """Counts of one pass over a file."""
 
     examples: int = 0
     nonzeros: int = 0
@@ -63,12 +62,12 @@ class Pass:
 
     @property
     def is_sorted_by_label(self) -> bool:
-        """Whether labels come in runs far longer than chance, so that the order itself tells the next one."""
+        """Whether labels come in runs far longer than chance, so that the order alone predicts the next one."""
         expected = 2.0 * self.positives * (self.examples - self.positives) / max(self.examples, 1)
         return expected > 1.0 / FEW_CHANGES and self.changes < FEW_CHANGES * expected
 
     def report(self, line: int, reason: str) -> None:
-        """Remember a malformed line that was left out."""
+        """Count a malformed line that was skipped; keep the first reasons."""
         self.skipped += 1
         if len(self.faults) < SHOWN_FAULTS:
             self.faults.append(f"line {line}: {reason}")
@@ -78,7 +77,7 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
     """Learn every example of the file with every learner, with a progress bar on a terminal."""
     seen = Pass()
     start = time.perf_counter()
-    with watched(quiet=chosen.quiet) as watch:
+    with progress_bar(quiet=chosen.quiet) as watch:
         source = read(
             chosen.file,
             format=chosen.format,
@@ -92,22 +91,22 @@ def run(chosen: Namespace, learners: list[Learner], *, keep_names: bool = False)
             for learner in learners:
                 learner.learn(batch)
                 if keep_names:
-                    _remember(learner.state, batch)
+                    _keep_names(learner.state, batch)
     seen.seconds = time.perf_counter() - start
-    say_skipped(seen)
+    report_skipped(seen)
     return seen
 
 
-def _remember(state: TenantState, batch: Batch) -> None:
-    """Keep the names of features that are new."""
+def _keep_names(state: TenantState, batch: Batch) -> None:
+    """Store the names of new features."""
     keys, places = np.unique(batch.keys, return_index=True)
     new = state.names.unknown(keys)
     state.names.remember(keys[new], [batch.name_at(place) for place in places[new].tolist()])
 
 
-def say_skipped(seen: Pass) -> None:
-    """Name the first malformed lines that were left out, and count the others."""
+def report_skipped(seen: Pass) -> None:
+    """Print the first malformed lines that were skipped, and the number of others."""
     for fault in seen.faults:
-        print(f"skipped {fault}", file=sys.stderr)
+        warn(f"skipped {fault}")
     if seen.skipped > len(seen.faults):
-        print(f"skipped {seen.skipped - len(seen.faults):,} more malformed lines", file=sys.stderr)
+        warn(f"skipped {seen.skipped - len(seen.faults):,} more malformed lines")
