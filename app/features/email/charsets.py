@@ -15,7 +15,7 @@ WIDER = {
     "iso8859_9": "cp1254",
     "tis_620": "cp874",
 }
-NO_CHARSETS = {  # bytes-to-bytes codecs, platform codecs, and one (punycode) that allows a decompression bomb
+NO_CHARSETS = {  # bytes-to-bytes codecs, codecs of other platforms, and punycode, which allows a denial of service
     *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
     *("mbcs", "oem", "tactis", "punycode"),
 }

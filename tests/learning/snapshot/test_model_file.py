@@ -27,21 +27,21 @@ from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 
 
-def join_file(state: TenantState) -> bytes:
+def model_file(state: TenantState) -> bytes:
     return b"".join(dump(state))
 
 
 @given(logs(), st.data())
 def test_snapshot_plus_tail_equals_uninterrupted_learning(log: list[Event], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(log)))
-    restored = load(join_file(replay(log[:cut])))
+    restored = load(model_file(replay(log[:cut])))
     assert replay(log[cut:], onto=restored).digest == replay(log).digest
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_restored_model_is_equal_in_memory(algorithm: str) -> None:
     state = replay(random_log(5, algorithm, restless=False))
-    restored = load(join_file(state))
+    restored = load(model_file(state))
     assert restored.model.memory.rows.tobytes() == state.model.memory.rows.tobytes()
     assert restored.model.tally.tobytes() == state.model.tally.tobytes()
     assert restored.model.dense.tobytes() == state.model.dense.tobytes()
@@ -51,7 +51,7 @@ def test_a_restored_model_is_equal_in_memory(algorithm: str) -> None:
 
 
 def test_a_new_state_can_be_saved() -> None:
-    assert load(join_file(TenantState())).digest == TenantState().digest
+    assert load(model_file(TenantState())).digest == TenantState().digest
 
 
 def large_state() -> TenantState:
@@ -90,7 +90,7 @@ def test_chunks_do_not_depend_on_the_order_of_learning() -> None:
 
 @given(st.data())
 def test_a_flipped_bit_anywhere_is_detected(data: st.DataObject) -> None:
-    sound = join_file(replay(random_log(3, length=20)))
+    sound = model_file(replay(random_log(3, length=20)))
     damaged = bytearray(sound)
     damaged[data.draw(st.integers(0, len(sound) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(BadSnapshot):
@@ -99,14 +99,14 @@ def test_a_flipped_bit_anywhere_is_detected(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_a_truncated_model_is_refused(data: st.DataObject) -> None:
-    sound = join_file(replay(random_log(3, length=20)))
+    sound = model_file(replay(random_log(3, length=20)))
     with pytest.raises(BadSnapshot):
         load(sound[: data.draw(st.integers(0, len(sound) - 1))])
 
 
 def test_trailing_bytes_are_refused() -> None:
     with pytest.raises(BadSnapshot, match="should have"):
-        load(join_file(TenantState()) + b"x")
+        load(model_file(TenantState()) + b"x")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_an_invalid_window_of_verdicts_is_refused_even_with_a_valid_digest() -> 
     state = replay(random_log(3))
     state.prequential.ring[0] = 4
     with pytest.raises(BadSnapshot, match="its window of verdicts is invalid"):
-        load(join_file(state))
+        load(model_file(state))
 
 
 def named_state(count: int) -> TenantState:
@@ -180,7 +180,7 @@ def test_a_new_name_changes_one_chunk_of_names() -> None:
 
 def test_names_are_restored_from_many_chunks() -> None:
     state = named_state(20_000)
-    assert list(load(join_file(state)).names) == list(state.names)
+    assert list(load(model_file(state)).names) == list(state.names)
 
 
 @pytest.mark.parametrize("data", [b"", b"\1", (1).to_bytes(8, "little"), (2**60).to_bytes(8, "little") + 12 * b"a"])
@@ -197,4 +197,4 @@ def test_inconsistent_chunks_of_names_are_refused(data: bytes) -> None:
 
 
 def test_the_file_begins_with_its_name() -> None:
-    assert join_file(TenantState()).startswith(MAGIC)
+    assert model_file(TenantState()).startswith(MAGIC)
