@@ -9,16 +9,18 @@ from rich.box import Box
 from rich.console import Console
 from rich.table import Table
 
-WIDTH_OF_FILES: Final = 100_000  # a table in a file or a pipe is never wrapped
+UNLIMITED: Final = 1 << 30  # columns
 RULE: Final = "    \n    \n -- \n    \n    \n    \n    \n    \n"  # a line of dashes below the heads, and nothing else
 
 
 def console(file: TextIO | None = None) -> Console:
-    """A console on standard output, or on `file`, that prints text as it is: no markup, no emoji codes."""
-    made = _Console(file=file, markup=False, highlight=False, emoji=False)
-    if not made.is_terminal:
-        made.width = WIDTH_OF_FILES
-    return made
+    """A console on standard output, or on `file`, that prints text as it is: no markup, no emoji codes.
+
+    A file or a pipe gets neither colours nor wrapped lines, also if FORCE_COLOR is set.
+    """
+    if (file or sys.stdout).isatty():
+        return _Console(file=file, markup=False, highlight=False, emoji=False)
+    return _Console(file=file, markup=False, highlight=False, emoji=False, force_terminal=False, width=UNLIMITED)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
