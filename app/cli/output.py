@@ -2,32 +2,29 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 import msgspec
+from rich.box import Box
+from rich.console import Console
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-WIDTH_OF_FILES: Final = 100_000  # a table in a file or a pipe is never wrapped
+UNLIMITED: Final = 1 << 30  # columns
 RULE: Final = "    \n    \n -- \n    \n    \n    \n    \n    \n"  # a line of dashes below the heads, and nothing else
 
 
-def console(file: TextIO | None = None) -> "Console":
-    """A console on standard output, or on `file`, that prints text as it is: no markup, no emoji codes."""
-    from rich.console import Console  # noqa: PLC0415 - `--json` does not need it
+def console(file: TextIO | None = None) -> Console:
+    """A console on standard output, or on `file`, that prints text as it is: no markup, no emoji codes.
 
-    made = Console(file=file, markup=False, highlight=False, emoji=False)
-    if not made.is_terminal:
-        made.width = WIDTH_OF_FILES
-    return made
+    A file or a pipe gets neither colours nor wrapped lines, also if FORCE_COLOR is set.
+    """
+    if (file or sys.stdout).isatty():
+        return _Console(file=file, markup=False, highlight=False, emoji=False)
+    return _Console(file=file, markup=False, highlight=False, emoji=False, force_terminal=False, width=UNLIMITED)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
     """Print rows under their heads; after the first `text_columns`, columns hold numbers."""
-    from rich.box import Box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
     table = Table(box=Box(RULE, ascii=True), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(columns):
         table.add_column(name, justify="left" if number < text_columns else "right", overflow="fold")
@@ -61,3 +58,11 @@ def printable(text: str) -> str:
 def warn(sentence: str) -> None:
     """Print a sentence on standard error."""
     print(sentence, file=sys.stderr)
+
+
+class _Console(Console):
+    """Leaves a closed pipe to `main`; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the BrokenPipeError that is being handled."""
+        raise  # noqa: PLE0704 - rich calls this in its `except` block

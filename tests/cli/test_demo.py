@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -38,6 +39,14 @@ class Demo:
                 stderr=output,
                 start_new_session=True,
             )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it also when a test fails."""
+        if self.process.poll() is None:
+            self.end(signal.SIGTERM)
 
     def output(self) -> str:
         return self._output.read_text()
@@ -71,34 +80,34 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_it_starts_a_service_counts_as_the_service_does_and_leaves_nothing(tmp_path: Path) -> None:
-    demo = Demo(tmp_path, *SHORT)
-    assert demo.end() == 0, demo.output()
-    shown = re.search(r"shows balanced accuracy (\S+) over 120 labels\.", demo.output())
-    counted = re.search(r"Counted here: (\S+) over 120 labels\. They agree\.", demo.output())
-    assert shown, demo.output()
-    assert counted, demo.output()
-    assert shown[1] == counted[1]
-    assert demo.has_left_nothing()
+    with Demo(tmp_path, *SHORT) as demo:
+        assert demo.end() == 0, demo.output()
+        shown = re.search(r"shows balanced accuracy (\S+) over 120 labels\.", demo.output())
+        counted = re.search(r"Counted here: (\S+) over 120 labels\. They agree\.", demo.output())
+        assert shown, demo.output()
+        assert counted, demo.output()
+        assert shown[1] == counted[1]
+        assert demo.has_left_nothing()
 
 
 @pytest.mark.e2e  # it takes long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_stopped_ends_its_service(tmp_path: Path, number: signal.Signals) -> None:
-    demo = Demo(tmp_path, "--examples", "100000", "--rate", "50")
-    demo.wait_for("labels; of the last")
-    assert not demo.has_left_nothing()
-    assert demo.end(number) == 130
-    assert demo.has_left_nothing()
-    assert demo.output().endswith("sluice: stopped\n")
+    with Demo(tmp_path, "--examples", "100000", "--rate", "50") as demo:
+        demo.wait_for("labels; of the last")
+        assert not demo.has_left_nothing()
+        assert demo.end(number) == 130
+        assert demo.has_left_nothing()
+        assert demo.output().endswith("sluice: stopped\n")
 
 
 def test_a_service_that_cannot_start_is_reported_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "uvicorn.py").write_text("raise ImportError('this uvicorn is broken')\n")
-    demo = Demo(tmp_path, PYTHONPATH=str(tmp_path))
-    assert demo.end() == 1
-    assert "sluice: the service could not start: " in demo.output()
-    assert "this uvicorn is broken" in demo.output()
-    assert demo.has_left_nothing()
+    with Demo(tmp_path, PYTHONPATH=str(tmp_path)) as demo:
+        assert demo.end() == 1
+        assert "sluice: the service could not start: " in demo.output()
+        assert "this uvicorn is broken" in demo.output()
+        assert demo.has_left_nothing()
 
 
 def test_a_running_service_keeps_what_the_demo_taught_it(service: Service, capsys: Output) -> None:
@@ -165,8 +174,10 @@ def test_a_server_that_is_not_sluice_is_recognised(capsys: Output) -> None:
 
 @pytest.mark.e2e  # it takes long
 def test_forever_survives_a_restart_of_the_service_and_stops_on_a_signal(tmp_path: Path) -> None:
-    with Service(tmp_path / "service").start() as service:
-        demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
+    with (
+        Service(tmp_path / "service").start() as service,
+        Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100") as demo,
+    ):
         demo.wait_for("labels; of the last")
         service.terminate()
         demo.wait_for(f"no service answers at {service.url}")
@@ -182,8 +193,10 @@ def test_forever_survives_a_restart_of_the_service_and_stops_on_a_signal(tmp_pat
 
 @pytest.mark.e2e  # it takes long
 def test_forever_waits_for_a_store_that_hangs_and_sends_every_label_once(tmp_path: Path) -> None:
-    with Service(tmp_path / "service").start() as service:
-        demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
+    with (
+        Service(tmp_path / "service").start() as service,
+        Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100") as demo,
+    ):
         demo.wait_for("labels; of the last")
         (valkey,) = service.valkeys()
         os.kill(valkey, signal.SIGSTOP)

@@ -11,7 +11,10 @@ Output = pytest.CaptureFixture[str]
 LONG = "a" * 300
 
 
-def test_a_pipe_gets_a_line_per_row_however_long(capsys: Output) -> None:
+@pytest.mark.parametrize("forced", ["", "1"])
+def test_a_pipe_gets_a_plain_line_per_row(capsys: Output, monkeypatch: pytest.MonkeyPatch, forced: str) -> None:
+    monkeypatch.setenv("FORCE_COLOR", forced)
+    monkeypatch.setenv("COLUMNS", "60")
     print_table(("name", "count"), [(LONG, "1"), ("b", "22")])
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["name", "count"],

@@ -73,7 +73,7 @@ def _print_features(found: Extraction, named: dict[str, float]) -> None:
         print("The input has no features.")
     print(
         f"\n{len(named):,} feature{'' if len(named) == 1 else 's'}",
-        *(f"Ignored: {part}" for part in found.cut),
+        *(f"Note: {part}" for part in found.cut),
         sep="\n",
     )
 
