@@ -54,7 +54,7 @@ def test_in_a_comparison_a_setting_goes_to_the_algorithms_that_use_it(dataset: P
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--algorithm", "cpa", "--lambda", "1"], "cpa has no use for 'lambda'"),
+        (["--algorithm", "cpa", "--lambda", "1"], "cpa does not use 'lambda'"),
         (["--compare", "cpa,paum", "--lambda", "1"], "none of cpa, paum uses 'lambda'"),
         (["--eta", "fast"], "eta is 'fast'; it must be a number from 1e-12 to 1e12"),
         (["--eta", "nan"], "eta is nan"),
