@@ -10,7 +10,7 @@ from app.learning.config import config_of
 from app.learning.example import example_of
 from app.learning.model import Model
 from kernels.examples.canonical import canonical
-from load_tests.rounds import best_seconds
+from load_tests.harness.rounds import best_seconds
 from load_tests.zipf import NONZEROS, SEED, zipf_stream
 
 VOCABULARY = 50_000

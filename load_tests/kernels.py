@@ -8,13 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-from load_tests import dicts, machine, memory, plot, rivals, startup
-from load_tests.markdown import targets_table
+from load_tests import dicts, memory, plot, rivals, startup
+from load_tests.harness import machine
+from load_tests.harness.report import exit_code, targets_table
+from load_tests.harness.rounds import best_seconds, better
 from load_tests.page import performance_page
 from load_tests.results import Results, Startup, targets
-from load_tests.rounds import best_seconds, better
 from load_tests.speed import SEVERAL, Contest, Speed, measure
-from load_tests.targets import exit_code
 from load_tests.zipf import filling, zipf_stream
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from load_tests import rivals
-from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.harness.report import machine_list, misses, table, targets_table
 from load_tests.memory import LEAST_FEATURES, LEAST_FEATURES_FOR_RSS
 from load_tests.results import Results, targets
 from load_tests.speed import Speed

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from load_tests import dicts, rivals
+from load_tests.harness.report import Target, at_least, at_most
 from load_tests.memory import Growth, worst
 from load_tests.speed import Speed
-from load_tests.targets import Target, at_least, at_most
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8

@@ -14,7 +14,7 @@ from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from vowpalwabbit import Workspace
 
-from load_tests.rounds import Seconds
+from load_tests.harness.rounds import Seconds
 from load_tests.zipf import NONZEROS, Stream
 
 VW_DEFAULT = "VW, its default"

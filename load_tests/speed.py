@@ -7,8 +7,8 @@ from functools import partial
 from app.learning.model import Model
 from kernels.learner import totals as place
 from kernels.registry import ALGORITHMS
+from load_tests.harness.rounds import ROUNDS, Seconds, best_seconds
 from load_tests.limit import limits
-from load_tests.rounds import ROUNDS, Seconds, best_seconds
 from load_tests.tables import filled
 from load_tests.zipf import Stream
 

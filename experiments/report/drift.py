@@ -8,7 +8,7 @@ from experiments.figures import drift as figure
 from experiments.figures.drift import NAMES, TITLES
 from experiments.figures.style import LOOKS
 from experiments.studies.drift import DEFAULTS, Drifting, Played
-from load_tests.markdown import table
+from load_tests.harness.report import table
 
 TEXT = """## Drift
 

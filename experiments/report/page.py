@@ -16,7 +16,7 @@ from experiments.report import drift, regret, tables, texts, why
 from experiments.report.claims import claims
 from experiments.sets.registry import SOURCES
 from experiments.splits import SPLIT_SEED
-from load_tests.machine import description
+from load_tests.harness.machine import description
 
 GRIDS: Final = ("paper", "wider")
 GRID_TITLES: Final = {"paper": "paper's grid", "wider": "wider grid"}

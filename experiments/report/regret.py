@@ -8,7 +8,7 @@ from experiments.figures import regret as figure
 from experiments.figures.style import LOOKS
 from experiments.regret.theorems import THEOREMS
 from experiments.studies.regret import FIXED, TUNED, Curve, Regret
-from load_tests.markdown import table
+from load_tests.harness.report import table
 
 TEXT = """## Regret
 

@@ -8,7 +8,7 @@ from experiments.fitting import Fits
 from experiments.preparing import Facts
 from experiments.report.claims import Claim
 from experiments.studies.timing import Timing
-from load_tests.markdown import table
+from load_tests.harness.report import table
 
 LEVELS = (None, 0.6, 0.8, 0.9, 0.96, 0.98, 0.99)
 

@@ -10,7 +10,7 @@ from experiments.learners import ALL, LEARNERS, PAPERS
 from experiments.studies.selection import Kept
 from experiments.studies.timing import FORCED, Timing
 from kernels.registry import load
-from load_tests.markdown import table
+from load_tests.harness.report import table
 
 LEVELS = (None, 0.8, 0.9, 0.96, 0.99)
 SELECTION = """### What is kept at 90% sparsity

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from load_tests.markdown import targets_table
+from load_tests.harness.report import exit_code, targets_table, write_section
 from load_tests.peers import examples
 from load_tests.peers.measuring import measure
 from load_tests.peers.page import peers_section
 from load_tests.peers.results import targets
 from load_tests.peers.sizes import QUICK, WHOLE
 from load_tests.peers.telling import say
-from load_tests.sections import write_section
-from load_tests.targets import exit_code
 
 FIGURES = Path(__file__).parents[2] / "build" / "peers.json"
 INTERRUPTED = 130

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.features.featurizer import Kind
-from load_tests import machine
+from load_tests.harness import machine
 from load_tests.peers import examples
 from load_tests.peers.contenders.contender import Contender
 from load_tests.peers.contenders.registry import contenders, judges

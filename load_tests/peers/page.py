@@ -1,6 +1,6 @@
 """The section of docs/performance.md: the tables of a run between texts that do not change."""
 
-from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.harness.report import machine_list, misses, table, targets_table
 from load_tests.peers.contenders.contender import Group
 from load_tests.peers.figures import Latency, Loaded, Row, rate
 from load_tests.peers.remarks import remark

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.features.featurizer import Kind
+from load_tests.harness.report import Target, at_least
 from load_tests.peers.contenders.contender import Group
 from load_tests.peers.figures import Row, times
 from load_tests.peers.sizes import CONNECTIONS, Sizes
-from load_tests.targets import Target, at_least
 
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)
 MANY = f"{CONNECTIONS} connections"

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from load_tests import machine
-from load_tests.markdown import targets_table
+from load_tests.harness import machine
+from load_tests.harness.report import exit_code, targets_table
 from load_tests.quality import memory, sources, speed
 from load_tests.quality.contenders import bogofilter
 from load_tests.quality.page import quality_page
@@ -19,7 +19,6 @@ from load_tests.quality.rows import Curve, Facts, Row
 from load_tests.quality.sizes import QUICK, WHOLE, Sizes
 from load_tests.quality.sources import SOURCES, Source
 from load_tests.quality.units import units
-from load_tests.targets import exit_code
 
 PAGE = Path(__file__).parents[2] / "docs" / "quality.md"
 PACKAGES = ("numpy", "numba", "tldextract", "selectolax", "scikit-learn", "vowpalwabbit", "river")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.harness.report import machine_list, misses, table, targets_table
 from load_tests.quality import sources, texts
 from load_tests.quality.contenders.contender import told
 from load_tests.quality.contenders.names import OURS, SPARSE

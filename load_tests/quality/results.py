@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from load_tests.harness.report import Target, at_least, at_most
 from load_tests.quality import sources
 from load_tests.quality.contenders.names import OURS, SPARSE
 from load_tests.quality.rows import Curve, Facts, Row
 from load_tests.quality.sizes import NATURAL, RARE, Sizes
 from load_tests.quality.speed import Cost
-from load_tests.targets import Target, at_least, at_most
 
 LARGEST_ERRORS = {
     sources.PHISHSTORM: 3.5,

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from load_tests import machine
+from load_tests.harness import machine
+from load_tests.harness.report import write_section
 from load_tests.scenarios import thresholds
 from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.outcomes import Outcome, figures
 from load_tests.scenarios.page import Run, load_section
 from load_tests.scenarios.playing import Stage, has_locust
-from load_tests.sections import write_section
 
 ROOT = Path(__file__).parents[2]
 THRESHOLDS = Path(__file__).with_name("thresholds.toml")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from load_tests.harness.client import call as ask_well
 from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask, Found
-from load_tests.service.asking import ask_well
 
 PATIENCE_SECONDS = 5.0  # an answer is counted when it has been handed over, which may be just after it was read
 LOOK_SECONDS = 0.1

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from load_tests.markdown import table
+from load_tests.harness.report import table
+from load_tests.harness.wrk import Peak
 from load_tests.scenarios.counting import Counts
 from load_tests.scenarios.plans import Counted, Found
-from load_tests.wrk import Peak
 
 Figures = dict[str, float | None]  # such as `mixed.p99`, or `hot.neighbours.p99` of one name
 OF_A_NAME = ("requests", "failures", "rate", "p50", "p99")

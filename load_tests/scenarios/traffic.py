@@ -7,9 +7,9 @@ from itertools import cycle, islice
 import numpy as np
 
 from kernels.arrays import Floats
+from load_tests.harness import traffic
 from load_tests.scenarios.moderators import delays
 from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, NDJSON, Ask
-from load_tests.service import traffic
 
 SEED = 20_250_101
 EXAMPLES = 2000

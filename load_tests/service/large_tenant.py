@@ -11,9 +11,9 @@ from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
 from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState, apply
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service, ended
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service, ended
 from load_tests.service.sizes import Sizes
 
 LARGE = "large"

@@ -6,12 +6,12 @@ from pathlib import Path
 import redis
 
 from app.storage.redis_keys import TENANTS, keys_of
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop
+from load_tests.harness.processes import Service, ended, resident_bytes
 from load_tests.service.large_tenant import model_file
-from load_tests.service.processes import Service, ended, resident_bytes
 from load_tests.service.runs import Percentiles, percentiles
 from load_tests.service.sizes import Sizes
 

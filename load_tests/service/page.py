@@ -1,7 +1,8 @@
 """The section of docs/performance.md: the tables of a run between texts that do not change."""
 
-from load_tests.markdown import machine_list, misses, table, targets_table
-from load_tests.service import many_tenants, routes, stalls, traffic
+from load_tests.harness import traffic
+from load_tests.harness.report import machine_list, misses, table, targets_table
+from load_tests.service import many_tenants, routes, stalls
 from load_tests.service.results import Results, targets
 from load_tests.service.runs import Percentiles, Series
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from load_tests.harness.report import Target, at_least, at_most
 from load_tests.service import routes
 from load_tests.service.many_tenants import ManyTenants
 from load_tests.service.runs import Series
 from load_tests.service.sizes import Sizes
 from load_tests.service.stalls import Stalls
-from load_tests.targets import Target, at_least, at_most
 
 NOISE = 0.03  # two loads of the same speed come out so different
 GIB = 2**30

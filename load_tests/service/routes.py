@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.jobs import ClosedLoop, Request, Streaming
-from load_tests.service.processes import Server, Service, ended, limit_server
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.jobs import ClosedLoop, Request, Streaming
+from load_tests.harness.processes import Server, Service, ended, limit_server
 from load_tests.service.runs import Load, Measured, Series, measure
 from load_tests.service.sizes import Sizes
 

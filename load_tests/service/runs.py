@@ -5,9 +5,9 @@ from statistics import median
 
 import numpy as np
 
-from load_tests.service.client import done
-from load_tests.service.jobs import Job
-from load_tests.service.processes import Server, Service, processor_seconds
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import Job
+from load_tests.harness.processes import Server, Service, processor_seconds
 
 
 @dataclass(frozen=True, slots=True)

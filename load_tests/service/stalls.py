@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.client import done
-from load_tests.service.jobs import ConstantRate, Done
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ConstantRate, Done
+from load_tests.harness.processes import Service
 from load_tests.service.large_tenant import LARGE
-from load_tests.service.processes import Service
 from load_tests.service.runs import Percentiles, percentiles
 from load_tests.service.sizes import Sizes
 

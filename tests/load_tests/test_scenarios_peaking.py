@@ -1,5 +1,5 @@
+from load_tests.harness.wrk import Peak
 from load_tests.scenarios.peaking import middle, peaks
-from load_tests.wrk import Peak
 
 
 def test_a_peak_is_the_median_of_its_rounds_and_counts_every_failure() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from load_tests.wrk import installed
+from load_tests.harness.wrk import installed
 from tests.processes import began, command_of, descendants
 
 ROOT = Path(__file__).parents[2]

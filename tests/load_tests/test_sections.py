@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from load_tests.sections import PERFORMANCE, write_section
+from load_tests.harness.report import PERFORMANCE, write_section
 
 PAGE = "# Page\n\n<!-- one -->\nold\n<!-- /one -->\n\nBetween.\n\n<!-- two -->\n<!-- /two -->\n"
 

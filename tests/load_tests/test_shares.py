@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from load_tests.service.processes import processor_seconds
-from load_tests.shares import group_of, held, may_hold, workers_of
+from load_tests.harness.processes import processor_seconds
+from load_tests.harness.shares import group_of, held, may_hold, workers_of
 
 needs_groups = pytest.mark.skipif(not may_hold(), reason="this machine has no control groups to write to")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from load_tests.targets import Target, at_least, at_most, exit_code
+from load_tests.harness.report import Target, at_least, at_most, exit_code
 
 UNKNOWN = Target("a peer", "at least 1 x", "not measured", None)
 

@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from load_tests.wrk import installed, wrk
+from load_tests.harness.wrk import installed, wrk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not installed(), reason="wrk is not installed")]
 

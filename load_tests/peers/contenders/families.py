@@ -3,11 +3,9 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import suppress
 
-from load_tests.service.processes import Server
+from load_tests.harness.processes import Server
 
 LOOK_SECONDS = 0.05
 FAREWELL_SECONDS = 3.0
@@ -28,11 +26,3 @@ class Family(Server):
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
-
-    def wait_until(self, answers: Callable[[], bool], patience_seconds: float) -> None:
-        """Return when it answers."""
-        deadline = time.monotonic() + patience_seconds
-        while not answers():
-            if time.monotonic() > deadline or not self._runs():
-                raise TimeoutError(f"{self._command} does not answer. Its last words: {self._last_words()}")
-            time.sleep(LOOK_SECONDS)

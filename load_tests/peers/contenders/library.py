@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
+from load_tests.harness.processes import Server, ended, free_port
 from load_tests.peers.client.jobs import Request
 from load_tests.peers.contenders.contender import Contender, Place, post
 from load_tests.peers.contenders.store import store
 from load_tests.peers.examples import Example
-from load_tests.service.processes import Server, ended, free_port
 
 
 @dataclass(frozen=True)

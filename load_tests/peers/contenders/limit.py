@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from load_tests.harness.processes import ended, limit_server
 from load_tests.peers.client.jobs import Request
 from load_tests.peers.contenders.contender import Contender, Place, post
 from load_tests.peers.examples import Example
-from load_tests.service.processes import ended, limit_server
 
 
 @dataclass(frozen=True)

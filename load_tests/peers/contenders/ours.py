@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import msgspec
 
+from load_tests.harness.processes import Service, ended
 from load_tests.peers.client.jobs import Reading, Request
 from load_tests.peers.contenders.contender import JSON, Contender, Place, post
 from load_tests.peers.contenders.store import store
 from load_tests.peers.examples import Example
-from load_tests.service.processes import Service, ended
 
 TENANT = "peers"
 NDJSON = b"application/x-ndjson"

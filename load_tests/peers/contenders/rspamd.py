@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from load_tests.harness.client import send as ask
+from load_tests.harness.processes import ended, free_port
 from load_tests.peers.client.jobs import Reading, Request
 from load_tests.peers.contenders.contender import Contender, Place, post
 from load_tests.peers.contenders.families import Family
 from load_tests.peers.contenders.store import store
 from load_tests.peers.examples import Example
-from load_tests.service.asking import ask
-from load_tests.service.processes import ended, free_port
 
 PROGRAM = "rspamd"
 PATIENCE_SECONDS = 90.0  # it compiles the public suffixes at every first start

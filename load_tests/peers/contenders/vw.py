@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import msgspec
 
+from load_tests.harness.processes import ended, free_port
 from load_tests.peers.client.jobs import Reading, Request, Wire
 from load_tests.peers.contenders.contender import Contender, Place
 from load_tests.peers.contenders.families import Family
 from load_tests.peers.examples import Example
-from load_tests.service.processes import ended, free_port
 
 BITS = "22"  # hardly any two features collide
 SPECIAL = str.maketrans({":": "%c", "|": "%p", "%": "%%", " ": "%s", "\n": "%n", "\r": "%r", "\t": "%t"})

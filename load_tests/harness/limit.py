@@ -19,11 +19,12 @@ async def limit(request: Request) -> Response:
     return Response(CONSTANT, media_type="application/json")
 
 
-if __name__ == "__main__":
+def serve(application: FastAPI, port: int) -> None:
+    """Serve with Sluice's own settings: one worker, uvloop, httptools, no access log."""
     uvicorn.run(
-        app,
+        application,
         host="127.0.0.1",
-        port=int(sys.argv[1]),
+        port=port,
         loop="uvloop",
         http="httptools",
         access_log=False,
@@ -31,3 +32,7 @@ if __name__ == "__main__":
         lifespan="on",
         server_header=False,
     )
+
+
+if __name__ == "__main__":
+    serve(app, int(sys.argv[1]))
