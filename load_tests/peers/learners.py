@@ -5,7 +5,7 @@ bodies and writes answers, as in Sluice, so that the framework costs the peers n
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -121,10 +121,9 @@ def main(name: str, arguments: Sequence[str]) -> None:
         vowpal_wabbit(arguments)
         return
     port, options, *log_port = arguments
-    make = RiverFtrl if name == "river" else Sgd
-    serve(
-        application(make(**msgspec.json.decode(options)), Redis(port=int(log_port[0])) if log_port else None), int(port)
-    )
+    learners: dict[str, Callable[..., Learner]] = {"river": RiverFtrl, "sgd": Sgd}
+    learner = learners[name](**msgspec.json.decode(options))
+    serve(application(learner, Redis(port=int(log_port[0])) if log_port else None), int(port))
 
 
 if __name__ == "__main__":
