@@ -15,7 +15,7 @@ from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
 from app.datasets.observer import Watch
 from app.datasets.skipped_lines import Faults
-from experiments.sets.libsvm import given
+from experiments.sets.files import given
 from experiments.sets.mails import MAILS, POOL, mixed
 from kernels.feature_hash import key_of
 from tests.data import shared_data

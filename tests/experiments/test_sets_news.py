@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from experiments.sets.news import NEWS, body_of, label_of
-from experiments.sets.ngrams import in_several, ngrams
+from experiments.sets.news import NEWS, body_of, in_several, label_of, ngrams
 from kernels.feature_hash import key_of
 from tests.data import shared_data
 
