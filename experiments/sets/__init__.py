@@ -10,8 +10,5 @@ from experiments.sets.synthetic import SYNTHETIC
 
 SOURCES: Final[dict[str, Source]] = {
     source.name: source
-    for source in (
-        *(SYNTHETIC, PCMAC, NEWS, A9A, W8A),
-        *(PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC07P, MAILS, ELEC2),
-    )
+    for source in (*(SYNTHETIC, PCMAC, NEWS, A9A, W8A), *(PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC07P, MAILS, ELEC2))
 }

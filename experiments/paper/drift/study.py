@@ -146,12 +146,7 @@ def _setting(learner: str, rates: str, forgetting: float) -> dict[str, Value]:
 
 
 def _drifting(  # noqa: PLR0913, PLR0917 - the result is all of these
-    name: str,
-    labels: Floats,
-    window: int,
-    flipped_at: int | None,
-    played: list[Played],
-    recoveries: list[Recovery],
+    name: str, labels: Floats, window: int, flipped_at: int | None, played: list[Played], recoveries: list[Recovery]
 ) -> Drifting:
     persistent = balanced(cells(labels[1:], labels[:-1], window))
     assert persistent is not None, "a stream has both classes"
