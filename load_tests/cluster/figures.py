@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service
 
 HELD = re.compile(r"^sluice_tenants_held\{[^}]*\} (\S+)$", re.MULTILINE)
 

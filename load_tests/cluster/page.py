@@ -4,7 +4,7 @@ from load_tests.cluster import telling
 from load_tests.cluster.nodes import NODE_TIMEOUT_MILLISECONDS, PRIMARIES
 from load_tests.cluster.results import Results, targets
 from load_tests.cluster.stage import FIRST
-from load_tests.markdown import machine_list, misses, targets_table
+from load_tests.harness.report import machine_list, misses, targets_table
 
 METHOD = f"""### How it was done
 - **The cluster**: {PRIMARIES} primaries and as many replicas, each a process of its own, with `appendonly yes`,

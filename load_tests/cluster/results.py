@@ -12,7 +12,7 @@ from load_tests.cluster.steps.hot_tenant import Hot
 from load_tests.cluster.steps.killing import Killed
 from load_tests.cluster.steps.resharding import Resharded
 from load_tests.cluster.steps.spreading import Spread
-from load_tests.targets import Target, at_most
+from load_tests.harness.report import Target, at_most
 
 UNEVEN = 1.3  # times the even share
 SOON_MILLISECONDS = 1000  # by then a worker has looked at its tenants anyway, whatever it has heard

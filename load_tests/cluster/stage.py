@@ -13,7 +13,7 @@ from load_tests.cluster.ledger import Checked, Ledger, checked
 from load_tests.cluster.nodes import Cluster, replicated_cluster
 from load_tests.cluster.routing import Router
 from load_tests.cluster.sizes import Sizes
-from load_tests.service.processes import Service
+from load_tests.harness.processes import Service
 
 FIRST = ("a", "b", "c", "d")
 SETTINGS = {"memory_budget_bytes": "1GiB", "log_format": "text"}

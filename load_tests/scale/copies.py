@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import redis
 
 from app.storage.redis_keys import TENANTS, keys_of
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
+from load_tests.harness.processes import Service
 from load_tests.scale.requests import NOT_KEPT, import_model, predict
 from load_tests.scale.watching import Setup, Work
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop, Request
-from load_tests.service.processes import Service
-from load_tests.service.runs import Percentiles, percentiles
 
 AT_ONCE = 100
 ASKED_AT_ONCE = 10_000

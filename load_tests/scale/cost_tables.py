@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from load_tests.markdown import table
+from load_tests.harness.report import table
 from load_tests.scale.figures import Asked
 from load_tests.scale.results import Results
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from load_tests.harness.processes import Service, ended
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.requests import NEVER, NOT_KEPT, body, feedbacks, import_model, long_examples, predicts
 from load_tests.scale.results import ExampleFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup
-from load_tests.service.processes import Service, ended
 
 TENANT = "long"
 VOCABULARY = 100_000  # all in the model

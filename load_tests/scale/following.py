@@ -11,17 +11,17 @@ from statistics import fmean
 
 import numpy as np
 
+from load_tests.harness import traffic
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Request
+from load_tests.harness.processes import Service, ended
+from load_tests.harness.traffic import zipf
 from load_tests.scale.figures import Asked, Idle
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.requests import NEVER, NOT_KEPT, SEED, feedback, predict
 from load_tests.scale.results import FollowingFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup, busy_cores
-from load_tests.scenarios.traffic import zipf
-from load_tests.service import traffic
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop, ConstantRate, Request
-from load_tests.service.processes import Service, ended
 from tests.servers import cluster, valkey_server
 
 ONE_SERVER, CLUSTER = "one server", "a cluster of three"

@@ -4,14 +4,14 @@ import socket
 import time
 from pathlib import Path
 
+from load_tests.harness import traffic
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop, Request
+from load_tests.harness.processes import Service, ended
 from load_tests.scale.requests import NEVER, NOT_KEPT, predict
 from load_tests.scale.results import KeptFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import store_bytes
-from load_tests.service import traffic
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop, Request
-from load_tests.service.processes import Service, ended
 
 TOGETHER = "together"
 CONNECTIONS = 32

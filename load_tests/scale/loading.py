@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from load_tests.harness.wrk import Peak, wrk
 from load_tests.scale.figures import Asked, Figure
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup, Work
-from load_tests.wrk import Peak, wrk
 
 CONNECTIONS = 32
 

@@ -1,10 +1,10 @@
 """What things take: memory, loading, starts, and what a store can write."""
 
-from load_tests.markdown import table
+from load_tests.harness import traffic
+from load_tests.harness.report import table
 from load_tests.scale.costs import event_bytes
 from load_tests.scale.results import Results
 from load_tests.scale.stores import BLOCK
-from load_tests.service import traffic
 
 KIB, MIB = float(1 << 10), float(1 << 20)
 

@@ -3,15 +3,15 @@
 import time
 from pathlib import Path
 
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service, ended, resident_bytes
 from load_tests.scale.figures import Asked
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.requests import NEVER, body, feedbacks, import_model, predict, predicts
 from load_tests.scale.results import ModelFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup, store_bytes
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service, ended, resident_bytes
 
 EXAMPLES = 1000
 BUDGET = "6GiB"  # so that none leaves memory

@@ -2,12 +2,12 @@
 
 from app.storage.change_feed import POLL_SECONDS
 from app.tenants.kept_predictions import WRITE_SECONDS
-from load_tests.markdown import machine_list
+from load_tests.harness import traffic
+from load_tests.harness.report import machine_list
 from load_tests.scale import cost_tables, examples, following, memory_tables, residents, restarts, stores, tenants
 from load_tests.scale.loading import CONNECTIONS
 from load_tests.scale.results import Results
 from load_tests.scenarios.traffic import EVEN_TENANTS, MIXED_TENANTS
-from load_tests.service import traffic
 
 METHOD = f"""### How it was measured
 - **The client** is wrk, a program in C: on two cores it matters what the client takes. {CONNECTIONS} connections are

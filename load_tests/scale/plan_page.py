@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from load_tests.markdown import table
+from load_tests.harness.report import table
+from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
 from load_tests.scale.assumptions import DAY_SECONDS, GIB, Choices, Demand
 from load_tests.scale.costs import FEATURES, Costs, costs_of
 from load_tests.scale.limits import ceilings, limits
@@ -11,7 +12,6 @@ from load_tests.scale.popularity import Popularity
 from load_tests.scale.prices import Bill, Prices, bill
 from load_tests.scale.results import Results
 from load_tests.scale.shards import by_ranges, shards_for
-from load_tests.service.traffic import FEATURES as EXAMPLE_FEATURES
 
 CHOSEN = Choices()
 VARIANTS = {

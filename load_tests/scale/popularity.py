@@ -7,7 +7,7 @@ import numpy as np
 
 from app.storage.redis_keys import SHARDS
 from kernels.arrays import Floats, Ints
-from load_tests.scenarios.traffic import zipf
+from load_tests.harness.traffic import zipf
 
 SEED = 20_250_101
 HALVINGS = 60

@@ -9,10 +9,10 @@ from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
 from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState, apply
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service
 from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service
 
 SEED = 20_250_101
 FEATURES_PER_EVENT = 1000

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import msgspec
 
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service, ended, resident_bytes
 from load_tests.scale.copies import Copies
 from load_tests.scale.requests import NEVER, body, feedback
 from load_tests.scale.results import ResidentsFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup, store_bytes
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service, ended, resident_bytes
 
 SNAPSHOTS = 200  # tenants that learn one label each
 

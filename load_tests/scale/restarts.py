@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service, ended
 from load_tests.scale.figures import Figure
 from load_tests.scale.requests import NEVER, body, import_model, predict
 from load_tests.scale.results import TailFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import store_bytes
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service, ended
 
 TENANT = "restarted"
 FEATURES = 100_000  # in the model

@@ -19,11 +19,11 @@ from app.learning.example import example_of_json
 from app.storage.client import scripts
 from app.storage.event_codec import FeedbackRecord, encode, packed_values
 from app.storage.redis_keys import keys_of
+from load_tests.harness import traffic
+from load_tests.harness.processes import processor_seconds
 from load_tests.scale.requests import body, predict
 from load_tests.scale.results import StoreFound, WritesFound
 from load_tests.scale.sizes import Sizes
-from load_tests.service import traffic
-from load_tests.service.processes import processor_seconds
 from tests.servers import Server, valkey_server
 
 CONNECTIONS = (1, 16, 256)

@@ -6,16 +6,16 @@ from statistics import median
 
 import numpy as np
 
+from load_tests.harness import traffic
+from load_tests.harness.client import call as ask_well
+from load_tests.harness.processes import Service, ended, resident_bytes
+from load_tests.harness.traffic import zipf
 from load_tests.scale.copies import Copies
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.requests import NEVER, NOT_KEPT, SEED, predict
 from load_tests.scale.results import TenantsFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup, store_bytes
-from load_tests.scenarios.traffic import zipf
-from load_tests.service import traffic
-from load_tests.service.asking import ask_well
-from load_tests.service.processes import Service, ended, resident_bytes
 
 FEATURES = 100  # of each tenant: of the vocabulary of the examples, those that come most often
 EXAMPLES = 1000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import redis
 
+from load_tests.harness.processes import Service, processor_seconds
 from load_tests.scale.figures import Idle
-from load_tests.service.processes import Service, processor_seconds
 from tests.processes import descendants
 
 

@@ -3,15 +3,15 @@
 import time
 from pathlib import Path
 
+from load_tests.harness.client import run as done
+from load_tests.harness.jobs import ClosedLoop, Request
+from load_tests.harness.processes import Service, ended
+from load_tests.harness.processes import Service as AllWorkers
 from load_tests.scale.loading import Load, in_turns
 from load_tests.scale.results import WorkersFound
 from load_tests.scale.sizes import Sizes
 from load_tests.scale.watching import Setup
 from load_tests.scenarios import traffic
-from load_tests.scenarios.playing import AllWorkers
-from load_tests.service.client import done
-from load_tests.service.jobs import ClosedLoop, Request
-from load_tests.service.processes import Service, ended
 
 WORKERS = (1, 2)
 TAUGHT = 2000

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from load_tests import machine
-from load_tests.markdown import targets_table
-from load_tests.sections import write_section
+from load_tests.harness import machine
+from load_tests.harness.report import targets_table, write_section
 from load_tests.soak.judging import details, targets
 from load_tests.soak.outcome import Outcome
 from load_tests.soak.page import happened_table, memory_table, soak_section

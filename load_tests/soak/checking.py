@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from app.storage.event_codec import FeedbackRecord, decode_record
-from load_tests.service.processes import ended
+from load_tests.harness.processes import ended
 from load_tests.soak.deployment import Deployment, Node
 from load_tests.soak.traffic import TENANTS
 from load_tests.soak.watching import Watch

@@ -4,14 +4,14 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import redis
 
-from load_tests.service.asking import ask
-from load_tests.service.processes import Service, ended
+from load_tests.harness.client import send as ask
+from load_tests.harness.processes import Service, ended
 from load_tests.soak.plan import SERVICES
 from tests.servers import SentinelSetup, Server, free_cluster_port, sentinel
 
@@ -54,12 +54,14 @@ class Node(Service):
     def check_alive(self) -> None:
         """RuntimeError if it has ended, though nobody wanted it to."""
         if self.exit_code is not None:
-            raise RuntimeError(f"{self.name} has ended with {self.exit_code}: {self._last_words()}")
+            raise RuntimeError(f"{self.name} has ended with {self.exit_code}: {self.log_tail()}")
 
     def answers_ready(self) -> bool:
         """Whether it says so."""
         self.check_alive()
-        return self._ask("GET", "/readyz", b"") == 200
+        with suppress(OSError):
+            return ask(self.port, "GET", "/readyz").status == 200
+        return False
 
     def shown(self, tenant: str) -> bytes:
         """What it says about a tenant; empty if it says nothing."""

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from load_tests.harness.report import Target, at_most
 from load_tests.soak.checking import TenantFound
 from load_tests.soak.ledger import Acknowledged
 from load_tests.soak.memory import LEAST_SECONDS, WARM_UP_SECONDS, growth
 from load_tests.soak.outcome import Outcome
 from load_tests.soak.plan import Deed
-from load_tests.targets import Target, at_most
 
 SERVICE_GROWTH = 1.10
 STORE_KIBIBYTES_PER_LABEL = 2.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from load_tests.markdown import machine_list, misses, table, targets_table
+from load_tests.harness.report import machine_list, misses, table, targets_table
 from load_tests.soak.disturbing import Disturbance
 from load_tests.soak.judging import moved, targets
 from load_tests.soak.load import CLIENTS, PER_SECOND

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from load_tests.scenarios.traffic import zipf
-from load_tests.service.traffic import name_of
+from load_tests.harness.traffic import name_of, zipf
 
 SEED = 20_250_101
 TENANTS = tuple(f"soak-{number:02d}" for number in range(50))

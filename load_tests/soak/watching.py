@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from load_tests.service.processes import resident_bytes
+from load_tests.harness.processes import resident_bytes
 from load_tests.soak.deployment import Deployment, Node
 from load_tests.soak.load import Load
 from load_tests.soak.memory import Life, Sample

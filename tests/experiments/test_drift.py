@@ -4,10 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.drift.streams import flipping, gathered, in_order
-from experiments.drift.windows import balanced, cells, interval, margins, per_window, recovery, resampled
-from experiments.sets.registry import SOURCES
-from experiments.studies.drift import Drifting, run_flip, run_in_order, tasks
+from app.learning.names import BIAS_KEY
+from experiments.examples import joined
+from experiments.paper.drift.study import Drifting, flipped, run_flip, run_in_order, scores_of, tasks
+from experiments.paper.drift.windows import balanced, cells, interval, margins, recovery, resampled
+from experiments.paper.protocol import FULL, QUICK
+from experiments.sets import SOURCES
 from kernels.arrays import Floats
 
 
@@ -37,7 +39,7 @@ def test_a_score_of_zero_says_normal() -> None:
 
 def test_a_window_without_one_of_the_classes_has_no_balanced_accuracy() -> None:
     counted = cells(np.array([1.0, 1.0, 1.0, -1.0]), np.ones(4), 2)
-    assert per_window(counted) == [None, 0.5]
+    assert [balanced(one[None, :]) for one in counted] == [None, 0.5]
     assert margins(counted)[0] is None
 
 
@@ -64,8 +66,8 @@ def test_a_learner_that_nothing_happens_to_has_recovered_within_a_window() -> No
 
 
 def test_tasks_have_names_of_their_own() -> None:
-    for quick in (True, False):
-        names = [task.name for task in tasks(quick=quick)]
+    for sizes in (FULL, QUICK):
+        names = [task.name for task in tasks(sizes)]
         assert len(set(names)) == len(names) > 0
 
 
@@ -76,24 +78,24 @@ def needs(name: str) -> None:
 
 def test_labels_are_turned_round_halfway() -> None:
     needs("phishstorm")
-    stored = gathered("phishstorm", 400)
-    stream = flipping(stored, seed=3)
+    whole = joined(SOURCES["phishstorm"].train(400))
+    stream = flipped(whole, seed=3)
     order = np.random.default_rng([2_016, 3]).permutation(400)
-    truth = stored.labels[order]
+    truth = whole.labels[order]
     assert (stream.labels[:200] == truth[:200]).all()
     assert (stream.labels[200:] == -truth[200:]).all()
 
 
 def test_a_shorter_past_leaves_the_rest_as_it_is() -> None:
     needs("phishstorm")
-    stored = gathered("phishstorm", 400)
-    assert (flipping(stored, 3, past=50).labels == flipping(stored, 3).labels[150:]).all()
+    whole = joined(SOURCES["phishstorm"].train(400))
+    assert (flipped(whole, 3, past=50).labels == flipped(whole, 3).labels[150:]).all()
 
 
 def test_scores_come_before_learning() -> None:
     needs("elec2")
-    stream = in_order(gathered("elec2", 100, bias=True))
-    assert stream.scores({"algorithm": "cs-ssol"})[0] == 0.0
+    stream = joined(SOURCES["elec2"].train(100), BIAS_KEY)
+    assert scores_of(stream, {"algorithm": "cs-ssol"})[0] == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +143,7 @@ def test_what_is_found_is_found_again() -> None:
 
 def test_the_figure_is_the_same_each_time(flip: Drifting, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    draw = import_module("experiments.figures.drift").draw
+    draw = import_module("experiments.paper.drift.report").draw
     draw([flip], tmp_path / "a.svg")
     draw([flip], tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.regret import hindsight
-from experiments.regret.learning import losses
-from experiments.regret.limit import limit_loss
-from experiments.regret.rounds import KINDS, RADIUS, Rounds, coins, floor, separable
-from experiments.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
-from experiments.studies.regret import FIXED, Regret, exponent, run, tasks
+from experiments.paper.protocol import FULL, QUICK
+from experiments.paper.regret import hindsight
+from experiments.paper.regret.hindsight import limit_loss
+from experiments.paper.regret.sequences import KINDS, RADIUS, Rounds, coins, floor, separable
+from experiments.paper.regret.study import FIXED, Regret, exponent, losses, run, tasks
+from experiments.paper.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
 
 COUNT, DIMENSIONS = 600, 4
 TO = Compared(rounds=1_000, dimensions=5, norm=3.0, energy=400.0)
@@ -77,8 +77,8 @@ def test_no_exponent_is_told_where_there_is_no_regret() -> None:
 
 
 def test_tasks_have_names_of_their_own() -> None:
-    for quick in (True, False):
-        names = [task.name for task in tasks(quick=quick)]
+    for sizes in (FULL, QUICK):
+        names = [task.name for task in tasks(sizes)]
         assert len(set(names)) == len(names) > 0
 
 
@@ -137,7 +137,7 @@ def test_what_is_found_is_found_again(result: Regret) -> None:
 
 def test_the_figure_is_the_same_each_time(result: Regret, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    draw = import_module("experiments.figures.regret").draw
+    draw = import_module("experiments.paper.regret.report").draw
     draw([result], tmp_path / "a.svg")
     draw([result], tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from load_tests.harness.wrk import installed
 from load_tests.scale import models, stores
 from load_tests.scale.sizes import QUICK
-from load_tests.wrk import installed
 from tests.processes import began, command_of, descendants
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from load_tests.cluster.stage import FIRST, Stage
-from load_tests.service.processes import processor_seconds
+from load_tests.harness.processes import processor_seconds
 from tests.servers import Server
 
 

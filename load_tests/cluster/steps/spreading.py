@@ -10,7 +10,7 @@ from load_tests.cluster.ledger import Checked
 from load_tests.cluster.nodes import PRIMARIES
 from load_tests.cluster.slots import SLOT_OF_SHARD, slot_of
 from load_tests.cluster.stage import FIRST, Stage
-from load_tests.service.processes import resident_bytes
+from load_tests.harness.processes import resident_bytes
 from tests.servers import Server
 
 AT_ONCE = 16

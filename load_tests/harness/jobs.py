@@ -1,0 +1,106 @@
+"""Jobs of the client and their results, passed between processes as msgpack."""
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from kernels.arrays import Floats
+
+Wire = Literal["http", "lines", "programs"]
+Verdict = Literal["", "label", "predicted", "sign", "bayes", "probability"]
+
+UNIQUE_BYTES = 20
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True):
+    """The bytes of a request. With a tail, the client inserts a unique id before it: a feedback_id."""
+
+    head: bytes
+    tail: bytes = b""
+    kind: str = ""  # the series that its latency belongs to
+    judged: bool = False  # whether its answer holds the verdicts that count, those before learning
+
+    @property
+    def body(self) -> bytes:
+        """The body of a request without a tail."""
+        return self.head.partition(b"\r\n\r\n")[2]
+
+
+class ClosedLoop(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Each connection sends a request, waits for the answer, and sends the next: measures throughput and latency."""
+
+    requests: list[Request]
+    port: int = 0
+    connections: int = 1
+    seconds: float = 0.0  # 0: until each request was sent once, in order
+    warm_up_seconds: float = 0.3
+    mark: bytes = b'"score":'
+    marks: int = 1  # an answer with another number of marks is an error; 0: not checked
+    wire: Wire = "http"
+    verdict: Verdict = ""  # how answers state verdicts
+    folder: str = ""  # where programs run
+
+
+class ConstantRate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Each kind of request at a constant rate, whether answers come or not: measures the slowest answers."""
+
+    port: int
+    kinds: dict[str, list[Request]]
+    per_second: float
+    seconds: float
+    connections: int = 16  # of each kind
+    mark: bytes = b'"score":'
+
+
+class Streaming(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """NDJSON both ways: blocks of lines go out as fast as the connection takes them, while answers are read."""
+
+    port: int
+    head: bytes
+    blocks: list[bytes]
+    connections: int
+    seconds: float
+    warm_up_seconds: float = 0.3
+    mark: bytes = b'"score":'
+
+
+Job = ClosedLoop | ConstantRate | Streaming
+
+
+class Done(msgspec.Struct, frozen=True):
+    """Answers within the measured time, with latencies in seconds by kind and the client's own use of the processor."""
+
+    answers: int
+    seconds: float
+    all_seconds: float  # with the warm-up
+    processor_seconds: float  # of the client, in all_seconds
+    packed: dict[str, bytes]
+    verdicts: bytes = b""  # 1 for an anomaly, 0 for normal, in the order of the answers
+
+    def latencies(self, kind: str = "") -> Floats:
+        """Latencies in the order of the answers."""
+        return np.frombuffer(self.packed.get(kind, b""))
+
+
+def pack(latencies: Mapping[str, list[float]]) -> dict[str, bytes]:
+    """Latencies as `Done` carries them."""
+    return {kind: array("d", found).tobytes() for kind, found in latencies.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    """Latencies in milliseconds."""
+
+    p50: float
+    p99: float
+    p999: float
+    worst: float
+
+
+def percentiles(seconds: Floats) -> Percentiles:
+    """Percentiles of some latencies, in milliseconds."""
+    return Percentiles(*np.percentile(1e3 * seconds, [50, 99, 99.9, 100]).tolist())

