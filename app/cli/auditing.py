@@ -12,7 +12,7 @@ from app.auth.keyring import now_milliseconds
 from app.cli.storing import audit_of, store
 from app.storage.client.connection import Connection
 from app.storage.event_codec import FeedbackRecord, decode_record
-from app.storage.event_log import Log
+from app.storage.event_log import EventLog
 
 PAGE = 500
 
@@ -32,7 +32,7 @@ async def show(chosen: Namespace) -> None:
 
 
 async def _labels(connection: Connection, tenant: str) -> AsyncIterator[AuditEntry]:
-    log, after = Log(connection, 60), 0
+    log, after = EventLog(connection, 60), 0
     while found := await log.read(tenant, after, PAGE):
         after = found[-1].version
         for each in found:

@@ -65,10 +65,10 @@ def _running(action: "Callable[[Namespace, Guard, Audit], Awaitable[None]]") -> 
         from app.auth.audit import Audit  # noqa: PLC0415 - the other commands should not wait for a client of Redis
         from app.auth.keyring import Guard  # noqa: PLC0415
         from app.cli.storing import audit_of, store  # noqa: PLC0415
-        from app.storage.api_keys import Keyring  # noqa: PLC0415
+        from app.storage.api_keys import ApiKeyStore  # noqa: PLC0415
 
         async with store() as connection:
-            await action(chosen, Guard(Keyring(connection)), Audit(audit_of(connection)))
+            await action(chosen, Guard(ApiKeyStore(connection)), Audit(audit_of(connection)))
 
     return lambda chosen: asyncio.run(work(chosen))
 

@@ -25,7 +25,7 @@ from tests.services import Service, wait_until
 class StoredLog:
     """A tenant's log as it lies in the store, with the snapshots beside it."""
 
-    born: str
+    incarnation: str
     version: int  # as the store's own note says
     entries: list[tuple[int, bytes, str]]  # version, payload, chain
     snapshots: dict[int, bytes]
@@ -42,7 +42,7 @@ class StoredLog:
         """No gap, no fork: versions follow each other, and every entry chains onto the one before it."""
         versions = [version for version, _, _ in self.entries]
         assert versions == list(range(self.version - len(versions) + 1, self.version + 1))
-        chain = self.born if versions[:1] == [1] else None
+        chain = self.incarnation if versions[:1] == [1] else None
         for version, payload, found in self.entries:
             assert chain is None or found == next_chain(chain, payload), f"version {version} follows on another history"
             chain = found

@@ -65,7 +65,7 @@ def test_beyond_the_limit_an_export_is_refused_until_another_has_ended(service: 
     with begun(service), begun(service):
         refused = service.request("GET", "/tenants/large/export")
         assert (refused.status_code, refused.json()["type"]) == (503, "/problems/too-many-exports")
-        assert "2 exports are under way here, which is the limit (SLUICE_MAX_CONCURRENT" in refused.json()["detail"]
+        assert "2 exports are in progress here, which is the limit (SLUICE_MAX_CONCURRENT" in refused.json()["detail"]
         assert int(refused.headers["retry-after"]) >= 1
         assert service.predict("large", features={"a": 1}).status_code == 200
         assert service.request("POST", "/tenants/large/snapshot").status_code == 200

@@ -241,7 +241,7 @@ def test_beyond_the_limit_requests_are_refused_at_once_and_the_others_answered(k
         with ThreadPoolExecutor(4) as threads:
             deployed.server.freeze()
             hanging = [threads.submit(give, service, number) for number in range(1, 5)]
-            wait_until(lambda: under_way(service) == 4, "they do not hang")
+            wait_until(lambda: in_progress(service) == 4, "they do not hang")
             refused = service.predict("acme", features={"a": 1})
             assert not any(each.done() for each in hanging)
             assert service.status("/livez") == 200
@@ -259,7 +259,7 @@ def give(service: Service, number: int) -> int:
         return client.post(f"{service.url}/feedback", json={"tenant": "acme", **feedback(number)}).status_code
 
 
-def under_way(service: Service) -> int:
+def in_progress(service: Service) -> int:
     page = service.request("GET", "/metrics").text
     found = re.search(r"^sluice_http_requests_in_progress{.*} (\S+)", page, re.MULTILINE)
     assert found

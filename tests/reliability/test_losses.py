@@ -50,7 +50,7 @@ def check_emptied(deployed: Deployment, tenant: str) -> None:
     empty(deployed)
     wait_until(lambda: all(version_of(deployed.url, name) for name in (tenant, "other")), "nothing is put back")
     assert settled(deployed.services, tenant) == stood
-    said = f"the store had lost tenant {tenant}; it was put back as of version {stood['version']}"
+    said = f"the store had lost tenant {tenant}; it was put back at version {stood['version']}"
     assert any(said in service.readiness()["log"]["detail"] for service in deployed.services)
     assert any(said in service.log() for service in deployed.services)
     check(deployed.services, tenant, feed(deployed.services, tenant, SOME, prefix="after"))

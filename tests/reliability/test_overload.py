@@ -139,8 +139,8 @@ def test_those_that_are_let_in_are_served_in_time(
     with Service(tmp_path / "free") as free, Service(tmp_path / "limited") as limited:
         put_on(free.start(), path, bodies, 2)  # whatever is slow the first time
         rate = max(int(RATE_SHARE * put_on(free, path, bodies, SATURATING).statuses[200] / SECONDS), 1)
-        under_way, by_rate = {"max_concurrent_requests": SATURATING}, {"requests_per_second": rate}
-        limited.settings = {**(by_rate if refusal == 429 else under_way)}
+        in_progress, by_rate = {"max_concurrent_requests": SATURATING}, {"requests_per_second": rate}
+        limited.settings = {**(by_rate if refusal == 429 else in_progress)}
         put_on(limited.start(), path, bodies, 2)
         time.sleep(1.0)  # every bucket is full
         before, plain = rss_bytes(limited.pid), plain_seconds(limited)

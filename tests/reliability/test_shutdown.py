@@ -40,7 +40,7 @@ def test_under_load_it_drains_takes_snapshots_and_ends_well(kind: str, workers: 
             assert check(deployed.services, tenant, fed).snapshots
 
 
-def test_a_request_under_way_is_answered(tmp_path: Path) -> None:
+def test_a_request_in_progress_is_answered(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path) as deployed, ThreadPoolExecutor() as threads:
         (service,) = deployed.services
         items = [{"feedback_id": f"b-{k}", **feedback(k)} for k in range(4000)]

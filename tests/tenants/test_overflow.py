@@ -15,14 +15,14 @@ from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, replay
 from app.storage.redis_keys import keys_of
 from app.tenants.registry import Tenants
-from app.tenants.snapshotter import Policy
+from app.tenants.snapshotter import SnapshotPolicy
 from tests.learning.logs import random_log
 from tests.security.forging import overwhelmed
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-TINY = Policy(every_events=1, every_seconds=0.0, kept=1, retained_events=0)
+TINY = SnapshotPolicy(every_events=1, every_seconds=0.0, kept=1, retained_events=0)
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ async def test_the_older_snapshot_and_the_log_give_the_tenant_back(store: Server
 async def test_it_is_told_and_not_tried_all_the_time(
     store: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    policy = Policy(every_events=1, every_seconds=1e9)
+    policy = SnapshotPolicy(every_events=1, every_seconds=1e9)
     with caplog.at_level(logging.WARNING):
         async with worker(store.url, tmp_path, snapshots=policy) as tenants:
             await overflowed(tenants, "acme")
@@ -118,7 +118,7 @@ async def test_a_store_that_lost_it_does_not_get_it_back(store: Server, tmp_path
     async with worker(store.url, tmp_path) as tenants:
         await overflowed(tenants, "acme")
         store.flush_all()
-        await tenants.follower.look_once()
+        await tenants.follower.compare_once()
         await until(lambda: tenants.held("acme") is None)
         assert "it cannot be put back: numbers of the model" in tenants.ready().parts["log"].detail
         await give(tenants, "acme", feedback(9))

@@ -6,14 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.storage.client.connection import connect
-from app.storage.event_log import Draft, Group, Log, Position
+from app.storage.client import connect
+from app.storage.event_log import Draft, Group, EventLog, Position
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import SnapshotBusy, TenantDamaged
-from app.tenants.snapshotter import Policy
+from app.tenants.snapshotter import SnapshotPolicy
 from tests.servers import Server
-from tests.tenants.test_mending import lose
-from tests.tenants.workers import digest, feedback, give, replayed, until, worker
+from tests.tenants.workers import digest, feedback, give, lose, replayed, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -39,13 +38,13 @@ async def test_a_start_is_a_snapshot_and_the_log_behind_it(store: Server, tmp_pa
 
 
 async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=20, every_seconds=1e9)
+    policy = SnapshotPolicy(every_events=20, every_seconds=1e9)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         await give(tenants, "few", feedback(1))
         await give(tenants, "many", *(feedback(number) for number in range(25)))
         await until(lambda: ladder(store, "many"))
         assert ladder(store, "few") == []
-    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+    async with worker(store.url, tmp_path, snapshots=SnapshotPolicy(every_seconds=0.1)) as tenants:
         await give(tenants, "few", feedback(2))
         await until(lambda: ladder(store, "few"))
 
@@ -59,7 +58,7 @@ async def test_the_end_of_a_worker_takes_what_is_missing(store: Server, tmp_path
 
 
 async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=10**9, kept=2, retained_events=5)
+    policy = SnapshotPolicy(every_events=10**9, kept=2, retained_events=5)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         for start in range(0, 40, 10):
             await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
@@ -73,7 +72,7 @@ async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, 
 
 
 async def test_retention_keeps_more_of_the_log_than_snapshots_need(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=10**9, kept=1, retained_events=25)
+    policy = SnapshotPolicy(every_events=10**9, kept=1, retained_events=25)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(40)))
         await tenants.snapshot("acme")
@@ -143,7 +142,7 @@ async def test_a_damaged_tenant_leaves_the_others_alone(store: Server, tmp_path:
     store.ask("HSET", keys_of("acme").headers, 10, b"garbage")
     async with worker(store.url, tmp_path) as tenants:
         for _ in range(2):
-            with pytest.raises(TenantDamaged, match="its log does not follow on its snapshots"):
+            with pytest.raises(TenantDamaged, match="its log does not follow its snapshots"):
                 await tenants.hold("acme")
         await give(tenants, "other", feedback(2))
         assert "damaged: acme" in tenants.ready().parts["tenants"].detail
@@ -166,19 +165,19 @@ async def test_an_event_that_cannot_be_applied_stops_nobody_else(store: Server, 
     async with worker(store.url, tmp_path) as tenants:
         tenant = await tenants.hold("acme")
         with pytest.raises(TenantDamaged):
-            await tenants._appender.append(tenant, [Draft(b"\x92\xa6future\x01")])  # noqa: SLF001 - no client can
+            await tenants._writer.append(tenant, [Draft(b"\x92\xa6future\x01")])  # noqa: SLF001 - no client can
         (given,) = await give(tenants, "other", feedback(1))
         assert given.outcome.version == 1
 
 
 async def append_foreign(url: str, name: str, position: Position) -> None:
     connection = connect(url)
-    await Log(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
+    await EventLog(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
     await connection.aclose()
 
 
 async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store: Server, tmp_path: Path) -> None:
-    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+    async with worker(store.url, tmp_path, snapshots=SnapshotPolicy(every_seconds=0.1)) as tenants:
         tenant = await tenants.hold("acme")
         store.ask("SET", keys_of("acme").snapshot_lock, "another worker")
         taken_at, tried_at = tenant.snapshot_at, tenant.snapshot_tried_at
@@ -227,4 +226,4 @@ async def test_a_snapshot_of_another_history_is_set_aside(
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")
         assert (await tenants.hold("acme")).snapshot_version == 5
     assert ladder(store, "acme") == [5]
-    assert "snapshot 10 is set aside: the log has another history than that which led to it" in caplog.text
+    assert "snapshot 10 is set aside: the log has another history than the snapshot" in caplog.text

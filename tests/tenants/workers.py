@@ -9,20 +9,26 @@ import numpy as np
 
 from app.learning.example import example_of
 from app.learning.state import TenantState, advance
-from app.storage.client.connection import connect
+from app.main import build_tenants
+from app.storage.client import connect
 from app.storage.event_codec import decode
-from app.storage.event_log import Log
-from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotter import Policy
-from app.tenants.tenant import Feedback, Given
+from app.storage.event_log import EventLog
+from app.storage.redis_keys import keys_of
+from app.telemetry.counters import Telemetry
+from app.tenants.registry import Tenants
+from app.tenants.rules import Rules
+from app.tenants.snapshotter import SnapshotPolicy
+from app.tenants.tenant import Feedback, FeedbackResult
+from tests.servers import Server
 
-NEVER = Policy(every_events=1_000_000_000, every_seconds=1e9)
+NEVER = SnapshotPolicy(every_events=1_000_000_000, every_seconds=1e9)
 
 
 @asynccontextmanager
 async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tenants]:
     connection = connect(url)
-    tenants = Tenants(connection, Rules(rescued=rescued, **({"snapshots": NEVER} | rules)))  # type: ignore[arg-type]
+    made = Rules(rescued=rescued, **({"snapshots": NEVER} | rules))  # type: ignore[arg-type]
+    tenants = build_tenants(connection, made, Telemetry())
     tenants.start()
     try:
         yield tenants
@@ -39,16 +45,16 @@ def feedback(number: int, feedback_id: str | None = None, label: int | None = No
     return Feedback(label, example_of(features | {f"class:{label}": 1.0}), feedback_id)
 
 
-async def give(tenants: Tenants, name: str, *items: Feedback) -> list[Given]:
+async def give(tenants: Tenants, name: str, *items: Feedback) -> list[FeedbackResult]:
     results = await (await tenants.hold(name)).give(items)
-    assert all(isinstance(result, Given) for result in results), results
+    assert all(isinstance(result, FeedbackResult) for result in results), results
     return results  # type: ignore[return-value]
 
 
 async def digest(tenants: Tenants, name: str) -> tuple[int, str]:
     """Version and digest, after a look at where the log is."""
     tenant = await tenants.hold(name, create=False)
-    await tenants.follower.look_once()
+    await tenants.follower.compare_once()
     return tenant.state.version, tenant.state.digest
 
 
@@ -64,10 +70,23 @@ async def until(holds: Callable[[], object]) -> None:
 async def replayed(url: str, name: str) -> tuple[int, str]:
     """What the log alone says."""
     connection = connect(url)
-    entries = await Log(connection, 60).read(name, 0, 1_000_000)
+    entries = await EventLog(connection, 60).read(name, 0, 1_000_000)
     await connection.aclose()
     assert [entry.version for entry in entries] == list(range(1, len(entries) + 1))
     state = TenantState()
     for entry in entries:
         advance(state, decode(entry.payload))
     return state.version, state.digest
+
+
+def lose(store: Server, name: str, events: int) -> None:
+    """Make the log what it was some events ago, as a failover to a replica behind its primary does."""
+    keys = keys_of(name)
+    entries = store.ask("XRANGE", keys.log, "-", "+")
+    kept = entries[:-events]
+    store.ask("DEL", keys.log)
+    for entry, fields in kept:
+        store.ask("XADD", keys.log, entry, b"p", fields[b"p"], b"c", fields[b"c"])
+    store.ask("HSET", keys.meta, "version", len(kept), "chain", kept[-1][1][b"c"])
+    for key in store.ask("KEYS", f"{keys.prefix}:feedback:*"):
+        store.ask("DEL", key)

@@ -7,13 +7,13 @@ import pytest
 
 from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
-from app.tenants.feature_limit import FeatureCap
+from app.tenants.rules import FeatureLimit
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, replayed, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 CAP = 1000
-CAPPED = {"features": FeatureCap(CAP)}
+CAPPED = {"features": FeatureLimit(CAP)}
 DEFAULT = 4_194_304
 REFUSAL = r"max_features is 1,001; this service allows up to 1,000 \(SLUICE_MAX_FEATURES_PER_TENANT\)"
 
@@ -40,19 +40,19 @@ async def test_a_tenant_keeps_what_it_has_and_gets_no_more_than_the_cap(
     before: Mapping[str, Value], changes: Mapping[str, Value], max_features: int
 ) -> None:
     config = config_of(before)
-    accepted = FeatureCap(CAP).accepted(config, changes, is_new=False)
+    accepted = FeatureLimit(CAP).accept(config, changes, is_new=False)
     assert config.changed(accepted).values["max_features"] == max_features
 
 
 @pytest.mark.parametrize("before", [{}, {"max_features": 10}, {"max_features": 2 * DEFAULT}])
 async def test_whoever_asks_for_more_is_refused(before: Mapping[str, Value]) -> None:
     with pytest.raises(BadSetting, match=REFUSAL):
-        FeatureCap(CAP).accepted(config_of(before), {"max_features": CAP + 1}, is_new=False)
+        FeatureLimit(CAP).accept(config_of(before), {"max_features": CAP + 1}, is_new=False)
 
 
 async def test_without_a_cap_nothing_is_added() -> None:
-    assert FeatureCap().beginning({}) == {}
-    assert FeatureCap().accepted(config_of({}), {"max_features": 1 << 31}, is_new=True) == {"max_features": 1 << 31}
+    assert FeatureLimit().first_settings({}) == {}
+    assert FeatureLimit().accept(config_of({}), {"max_features": 1 << 31}, is_new=True) == {"max_features": 1 << 31}
 
 
 async def test_a_tenant_that_is_created_by_the_way_gets_the_cap_by_an_event(store: Server, tmp_path: Path) -> None:

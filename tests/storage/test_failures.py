@@ -54,7 +54,7 @@ def test_a_wrong_question_is_not_an_unavailable_store(error: Exception) -> None:
 
 @pytest.mark.parametrize("before", ["", "Error running script (call to f_1): @user_script:1: -"])
 def test_a_key_of_another_kind_is_damage_to_the_store(before: str) -> None:
-    with pytest.raises(StoreDamaged, match="of another kind"), store_errors():
+    with pytest.raises(StoreDamaged, match="of the wrong type"), store_errors():
         raise raised.ResponseError(f"{before}WRONGTYPE Operation against a key holding the wrong kind of value")
 
 

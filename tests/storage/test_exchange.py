@@ -6,8 +6,8 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from app.storage.client.connection import store_errors
-from app.storage.client.transport import exchange, packed
+from app.storage.client.connection import exchange, pack, send
+from app.storage.client.failures import store_errors
 from app.storage.errors import StoreUnavailable
 from tests.servers import Server
 from tests.storage.connections import connected
@@ -25,7 +25,7 @@ async def test_a_command_leaves_before_anybody_else_has_a_turn(store: Server) ->
         assert isinstance(connection.redis, Redis)
         await connection.redis.ping()
         line = await connection.redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
-        sending = line.send_packed_command(packed(("PING",)))
+        sending = send(line, pack(("PING",)))
         with pytest.raises(StopIteration):  # it did not wait for anything
             sending.send(None)
         assert await line.read_response() == b"PONG"
@@ -42,7 +42,7 @@ async def test_answers_come_in_order_and_an_error_stands_in_its_place(store: Ser
     ]
     async with connected(store.url) as connection:
         assert isinstance(connection.redis, Redis)
-        answers = await exchange(connection.redis, b"".join([packed(command) for command in commands]), len(commands))
+        answers = await exchange(connection.redis, b"".join([pack(command) for command in commands]), len(commands))
     assert isinstance(answers[1], ResponseError)
     assert [answers[0], *answers[2:]] == [b"OK", b"\0\xff", 41]
 
@@ -54,7 +54,7 @@ async def test_a_server_that_takes_nothing_is_given_up_after_a_while(store: Serv
         store.freeze()
         try:
             with pytest.raises(StoreUnavailable), store_errors():
-                await exchange(connection.redis, packed(("SET", "large", bytes(50_000_000))), 1)
+                await exchange(connection.redis, pack(("SET", "large", bytes(50_000_000))), 1)
         finally:
             store.thaw()
         assert await asyncio.wait_for(connection.redis.exists("large"), 10) == 0

@@ -23,7 +23,7 @@ async def test_an_export_that_is_read_to_its_end_leaves_its_place() -> None:
     for _ in range(3):
         file = b"".join([piece async for piece in exports.file(exported)])
         assert load(file).digest == exported.state.digest
-    assert exports.under_way == 0
+    assert exports.in_progress == 0
 
 
 async def test_there_are_only_so_many_at_a_time() -> None:
@@ -31,7 +31,7 @@ async def test_there_are_only_so_many_at_a_time() -> None:
     first, second, third = (exports.file(tenant()) for _ in range(3))
     await anext(first)
     await anext(second)
-    with pytest.raises(TooManyExports, match=r"2 exports are under way here, .* \(SLUICE_MAX_CONCURRENT_EXPORTS\)"):
+    with pytest.raises(TooManyExports, match=r"2 exports are in progress here, .* \(SLUICE_MAX_CONCURRENT_EXPORTS\)"):
         await anext(third)
     await first.aclose()
     assert await anext(exports.file(tenant()))
@@ -48,4 +48,4 @@ async def test_an_export_that_fails_leaves_its_place() -> None:
     broken.state.model.tally[0] = float("inf")
     with pytest.raises(ModelNotFinite):
         await anext(exports.file(broken))
-    assert exports.under_way == 0
+    assert exports.in_progress == 0

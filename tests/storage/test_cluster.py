@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
-from app.storage.client import cluster as clustering
-from app.storage.client.cluster import NoticingCluster
-from app.storage.client.commands import ask, ask_all, ask_nodes
+from app.storage.client import cluster as cluster_module
+from app.storage.client.cluster import ClusterClient
 from app.storage.client.connection import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.predictions import Block, PendingStore
+from app.storage.predictions import Block, PredictionStore
 from tests.servers import DURABLE, ClusterOfThree, Server, cluster, free_cluster_port, valkey_binary, wait_until
 from tests.storage.connections import connected
 
@@ -47,7 +46,7 @@ def keys_on(node: int, count: int = 1) -> list[str]:
 
 def first_primary(connection: Connection, nodes: ClusterOfThree) -> int:
     """The one that redis-py turns to with whatever has no key."""
-    assert isinstance(connection.redis, NoticingCluster)
+    assert isinstance(connection.redis, ClusterClient)
     port = connection.redis.get_default_node().port
     return [node.port for node in nodes.nodes].index(int(port))
 
@@ -57,11 +56,11 @@ async def test_while_the_first_primary_is_away_the_others_are_reached(three: Clu
         await connection.ping()
         dead = first_primary(connection, three)
         (lost,), (kept,) = keys_on(dead), keys_on((dead + 1) % 3)
-        await ask(connection, "SET", kept, "here")
+        await connection.ask("SET", kept, "here")
         with killed(dead, three):
             with pytest.raises(StoreUnavailable):
-                await ask_all(connection, [("GET", lost), ("GET", kept)])
-            assert [await ask(connection, "GET", kept) for _ in range(3)] == [b"here"] * 3
+                await connection.ask_all([("GET", lost), ("GET", kept)])
+            assert [await connection.ask("GET", kept) for _ in range(3)] == [b"here"] * 3
 
 
 @pytest.mark.parametrize("dead", range(2))
@@ -70,31 +69,31 @@ async def test_who_comes_while_a_primary_is_away_reaches_the_others(dead: int, t
     with killed(dead, three):
         for _ in range(3):  # redis-py begins with any node
             async with connected(three.url) as connection:
-                assert await ask(connection, "SET", kept, "here")
+                assert await connection.ask("SET", kept, "here")
 
 
 async def test_nodes_are_asked_each_for_itself(three: ClusterOfThree) -> None:
     commands = [("EXISTS", key) for node in range(3) for key in keys_on(node, 2)]
     async with connected(three.url) as connection:
-        answers = await ask_nodes(connection, commands)
+        answers = await connection.ask_nodes(commands)
         with killed(1, three):
             for _ in range(3):  # by a connection that breaks, and by none
-                *first, lost, lost_too, last, very_last = await ask_nodes(connection, commands)
+                *first, lost, lost_too, last, very_last = await connection.ask_nodes(commands)
                 assert [*first, last, very_last] == answers[:2] + answers[4:]
                 assert isinstance(lost, StoreUnavailable)
                 assert isinstance(lost_too, StoreUnavailable)
-        assert await ask_nodes(connection, commands) == answers
+        assert await connection.ask_nodes(commands) == answers
 
 
-async def test_what_is_under_way_is_answered_while_slots_move(three: ClusterOfThree) -> None:
+async def test_what_is_in_progress_is_answered_while_slots_move(three: ClusterOfThree) -> None:
     (_, waited_for), moved = keys_on(1, 2), keys_on(0, 14)[2:]  # keys that no other test uses
     async with connected(three.url) as connection:
         await connection.ping()
-        waiting = asyncio.create_task(ask(connection, "BLPOP", waited_for, 2))
+        waiting = asyncio.create_task(connection.ask("BLPOP", waited_for, 2))
         for key in moved:
             move(key_slot(key.encode()), three)
-            assert await ask(connection, "GET", key) is None
-        await ask(connection, "RPUSH", waited_for, "answer")
+            assert await connection.ask("GET", key) is None
+        await connection.ask("RPUSH", waited_for, "answer")
         assert await waiting == (waited_for.encode(), b"answer")
 
 
@@ -104,32 +103,32 @@ async def test_commands_that_travel_together_follow_their_slots_that_have_moved(
     moved, stayed = keys_on(0, 34)[20:], keys_on(1, 14)[2:]
     async with connected(three.url) as connection:
         for key in moved:
-            await ask(connection, "DEL", key)  # from here on, the client believes to know where it is
+            await connection.ask("DEL", key)  # from here on, the client believes to know where it is
             move(key_slot(key.encode()), three)
-        answers = await ask_all(connection, [("INCR", key) for key in (*moved, *stayed)])
+        answers = await connection.ask_all([("INCR", key) for key in (*moved, *stayed)])
         assert answers == [1] * (len(moved) + len(stayed))
-        assert await ask_all(connection, [("GET", key) for key in moved]) == [b"1"] * len(moved)
+        assert await connection.ask_all([("GET", key) for key in moved]) == [b"1"] * len(moved)
 
 
 async def test_the_last_hop_may_be_the_one_that_arrives(three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "HOPS", 1)
+    monkeypatch.setattr(cluster_module, "MOST_REDIRECTS", 1)
     *_, key = keys_on(0, 44)
     async with connected(three.url) as connection:
-        await ask(connection, "DEL", key)
+        await connection.ask("DEL", key)
         move(key_slot(key.encode()), three)
-        assert await ask(connection, "INCR", key) == 1
+        assert await connection.ask("INCR", key) == 1
 
 
 async def test_nodes_that_send_from_one_to_another_are_told(
     three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clustering, "HOPS", 0)
+    monkeypatch.setattr(cluster_module, "MOST_REDIRECTS", 0)
     *_, key = keys_on(0, 46)
     async with connected(three.url) as connection:
-        await ask(connection, "DEL", key)
+        await connection.ask("DEL", key)
         move(key_slot(key.encode()), three)
-        with pytest.raises(StoreUnavailable, match="nodes disagree about who has this tenant"):
-            await ask(connection, "INCR", key)
+        with pytest.raises(StoreUnavailable, match="nodes disagree about which of them has this tenant"):
+            await connection.ask("INCR", key)
 
 
 async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(three: ClusterOfThree) -> None:
@@ -137,18 +136,18 @@ async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(thre
     first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
     source, target = three.nodes[0], three.nodes[2]
     async with connected(three.url) as connection:
-        assert await ask_all(connection, [("SET", key, "x") for key in (first, second)]) == [b"OK", b"OK"]
+        assert await connection.ask_all([("SET", key, "x") for key in (first, second)]) == [b"OK", b"OK"]
         slot = key_slot(tag.encode())
         target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
         source.ask("MIGRATE", "127.0.0.1", target.port, first, 0, 5000)
-        waiting = asyncio.create_task(ask(connection, "EXISTS", first, second))
+        waiting = asyncio.create_task(connection.ask("EXISTS", first, second))
         await asyncio.sleep(0.2)
         assert not waiting.done()
         source.ask("MIGRATE", "127.0.0.1", target.port, second, 0, 5000)
         assert await waiting == 2
         move(slot, three)
-        assert await ask(connection, "EXISTS", first, second) == 2
+        assert await connection.ask("EXISTS", first, second) == 2
 
 
 async def test_keys_that_never_come_together_are_told_as_moving(three: ClusterOfThree) -> None:
@@ -156,12 +155,12 @@ async def test_keys_that_never_come_together_are_told_as_moving(three: ClusterOf
     first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
     source, target, slot = three.nodes[0], three.nodes[2], key_slot(tag.encode())
     async with connected(three.url) as connection:
-        await ask_all(connection, [("SET", key, "x") for key in (first, second)])
+        await connection.ask_all([("SET", key, "x") for key in (first, second)])
         target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
         source.ask("MIGRATE", "127.0.0.1", target.port, first, 0, 5000)
         with pytest.raises(StoreUnavailable, match="is moving this tenant between nodes"):
-            await ask(connection, "EXISTS", first, second)
+            await connection.ask("EXISTS", first, second)
         source.ask("MIGRATE", "127.0.0.1", target.port, second, 0, 5000)
         move(slot, three)
 
@@ -171,10 +170,8 @@ async def test_calls_of_a_script_reach_every_node_in_one_journey_each(three: Clu
         await connection.ping()
         for node in three.nodes:
             node.ask("SCRIPT", "FLUSH")
-        blocks = [Block(f"tenant-{k}", "0123456789ab-1") for k in range(60)]
-        for block in blocks:
-            block.add(b"head", b"given")
-        kept = PendingStore(connection, ttl_seconds=60, at_most=100)
+        blocks = [Block(f"tenant-{k}", "0123456789ab-1", [b"head", b"given"], 1, 9) for k in range(60)]
+        kept = PredictionStore(connection, ttl_seconds=60, at_most=100)
         assert not [answer for answer in await kept.write(blocks) if isinstance(answer, BaseException)]
         before = [reads(node) for node in three.nodes]
         blocks = [Block(block.tenant, "0123456789ab-2", block.pieces, block.count, block.size) for block in blocks]
@@ -204,8 +201,8 @@ async def test_a_slot_is_followed_to_a_node_that_has_none_yet(three: ClusterOfTh
             await connection.ping()
             target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
             source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
-            assert await ask(connection, "SET", key, "there")
-            (told,) = await ask_all(connection, [("GET", key)])
+            assert await connection.ask("SET", key, "there")
+            (told,) = await connection.ask_all([("GET", key)])
             assert told == b"there"
         assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == 1
 

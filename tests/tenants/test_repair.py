@@ -1,4 +1,4 @@
-"""The store lost something, or has something else: what mending.py promises."""
+"""The store lost something, or has something else: what repair.py promises."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ from app.learning.snapshot.model_file import load
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import LogReplaced, TenantUnknown
 from tests.servers import Server
-from tests.tenants.workers import digest, feedback, give, replayed, until, worker
+from tests.tenants.workers import digest, feedback, give, lose, replayed, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -24,8 +24,8 @@ async def test_an_emptied_store_gets_its_tenants_back(store: Server, tmp_path: P
         await give(a, "acme", *(feedback(number) for number in range(40)))
         before = await digest(b, "acme")
         store.flush_all()
-        await a.follower.look_once()
-        await b.follower.look_once()
+        await a.follower.compare_once()
+        await b.follower.compare_once()
         assert await digest(a, "acme") == await digest(b, "acme") == before
         await give(b, "acme", feedback(41))
         assert await digest(a, "acme") == await digest(b, "acme")
@@ -40,7 +40,7 @@ async def test_what_a_worker_has_only_read_is_put_back_with_all_its_events(store
     async with worker(store.url, tmp_path) as late:
         before = await digest(late, "acme")
         store.flush_all()
-        await late.follower.look_once()
+        await late.follower.compare_once()
         assert await replayed(store.url, "acme") == before
 
 
@@ -52,25 +52,12 @@ async def test_feedback_that_meets_an_emptied_store_is_learnt_all_the_same(store
         assert given.outcome.version == 11
 
 
-def lose(store: Server, name: str, events: int) -> None:
-    """Make the log what it was some events ago, as a failover to a replica behind its primary does."""
-    keys = keys_of(name)
-    entries = store.ask("XRANGE", keys.log, "-", "+")
-    kept = entries[:-events]
-    store.ask("DEL", keys.log)
-    for entry, fields in kept:
-        store.ask("XADD", keys.log, entry, b"p", fields[b"p"], b"c", fields[b"c"])
-    store.ask("HSET", keys.meta, "version", len(kept), "chain", kept[-1][1][b"c"])
-    for key in store.ask("KEYS", f"{keys.prefix}:feedback:*"):
-        store.ask("DEL", key)
-
-
 async def test_events_that_a_failover_lost_are_appended_again(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await give(a, "acme", *(feedback(number, f"id-{number}") for number in range(40)))
         before = await digest(b, "acme")
         lose(store, "acme", 7)
-        await b.follower.look_once()
+        await b.follower.compare_once()
         assert await digest(a, "acme") == await digest(b, "acme") == before == await replayed(store.url, "acme")
         (again,) = await give(a, "acme", feedback(39, "id-39"))
         assert again.duplicate
@@ -96,7 +83,7 @@ async def test_known_events_are_appended_again_behind_what_others_have_appended_
         lose(store, "acme", 15)
         async with worker(store.url, tmp_path) as other:
             await give(other, "acme", *(feedback(number) for number in range(100, 130)))
-        await asyncio.gather(a.follower.look_once(), b.follower.look_once())
+        await asyncio.gather(a.follower.compare_once(), b.follower.compare_once())
         assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
         assert (await digest(a, "acme"))[0] == 5 + 30 + 15
         (again,) = await give(b, "acme", feedback(19, "id-19"))
@@ -112,9 +99,9 @@ async def test_feedback_that_was_in_the_log_when_the_store_was_emptied_is_not_ta
         await give(a, "acme", *(feedback(number) for number in range(10)))
         assert (await digest(b, "acme"))[0] == 10
         ours, theirs = await a.hold("acme"), await b.hold("acme")
-        async with ours.steady():
+        async with ours.lock:
             following = asyncio.create_task(a.follower.catch_up(ours, 11))
-            async with theirs.steady():
+            async with theirs.lock:
                 giving = asyncio.create_task(give(a, "acme", feedback(11, "lost")))
                 await until(lambda: store.ask("HGET", keys_of("acme").meta, "version") == b"11")
                 store.flush_all()
@@ -134,7 +121,7 @@ async def test_a_retry_after_the_store_was_emptied_is_still_a_retry(store: Serve
         given = await give(a, "acme", *(feedback(number, f"id-{number}") for number in range(20)))
         assert await digest(a, "acme") == await digest(b, "acme")
         store.flush_all()
-        await asyncio.gather(a.follower.look_once(), b.follower.look_once())
+        await asyncio.gather(a.follower.compare_once(), b.follower.compare_once())
         for tenants in (a, b):
             (again,) = await give(tenants, "acme", feedback(7, "id-7"))
             assert again.duplicate
@@ -151,7 +138,7 @@ async def test_another_history_counts_and_ours_is_kept_in_a_file(store: Server, 
         store.ask("DEL", keys_of("acme").headers)
         async with worker(store.url, tmp_path) as theirs:
             await give(theirs, "acme", *(feedback(number) for number in range(100, 130)))
-            await ours.follower.look_once()
+            await ours.follower.compare_once()
             assert await digest(ours, "acme") == await digest(theirs, "acme") == await replayed(store.url, "acme")
         model = rescued(tmp_path, "acme-20-*.sluice")
         assert load(model).digest == before[1]
@@ -164,7 +151,7 @@ async def test_a_deleted_tenant_is_dropped_by_all_and_not_put_back(store: Server
         await give(b, "acme", feedback(1))
         await a.hold("acme")
         await b.delete("acme")
-        await a.follower.look_once()
+        await a.follower.compare_once()
         assert a.held("acme") is None
         with pytest.raises(TenantUnknown):
             await a.hold("acme")
@@ -177,7 +164,7 @@ async def test_a_tenant_that_was_deleted_and_made_anew_is_the_new_one(store: Ser
         await b.hold("acme")
         await a.delete("acme")
         await give(a, "acme", feedback(9))
-        await b.follower.look_once()
+        await b.follower.compare_once()
         assert await digest(b, "acme") == await digest(a, "acme")
         assert (await digest(b, "acme"))[0] == 1
         assert is_empty(tmp_path)
@@ -190,7 +177,7 @@ async def test_an_import_replaces_the_tenant_for_all(store: Server, tmp_path: Pa
         await give(a, "acme", feedback(1))
         await b.hold("acme")
         await a.imported("acme", model, replace=True)
-        await b.follower.look_once()
+        await b.follower.compare_once()
         assert await digest(b, "acme") == await digest(a, "acme") == await digest(a, "other")
         await give(b, "acme", feedback(2))
         assert await digest(b, "acme") == await digest(a, "acme")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.client.connection import advice
+from app.storage.client.server_check import advice
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from tests.servers import ClusterOfThree, SentinelSetup, cluster, sentinel, valkey_server
 from tests.storage.connections import add, add_together, connected, eventually_add

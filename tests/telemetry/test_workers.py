@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.telemetry.workers import FOLDER, Siblings
+from app.telemetry.workers import FOLDER, WorkerGroup
 
 pytestmark = pytest.mark.anyio
 
@@ -15,28 +15,28 @@ async def page_of_first() -> bytes:
 
 
 async def test_each_has_a_place_and_hears_the_others(tmp_path: Path) -> None:
-    first, second = Siblings(tmp_path, 3), Siblings(tmp_path, 3)
-    assert (first.place, second.place) == (0, 1)
+    first, second = WorkerGroup(tmp_path, 3), WorkerGroup(tmp_path, 3)
+    assert (first.index, second.index) == (0, 1)
     await first.listen(page_of_first)
-    assert await second.ask() == [b"first"], "the third has not come yet"
+    assert await second.collect() == [b"first"], "the third has not come yet"
     first.close()
     second.close()
 
 
 async def test_a_place_that_was_left_is_taken_again(tmp_path: Path) -> None:
-    first, second = Siblings(tmp_path, 2), Siblings(tmp_path, 2)
+    first, second = WorkerGroup(tmp_path, 2), WorkerGroup(tmp_path, 2)
     await first.listen(page_of_first)
     first.close()
-    successor = Siblings(tmp_path, 2)
+    successor = WorkerGroup(tmp_path, 2)
     await successor.listen(page_of_first)  # the socket of the first is still there
-    assert successor.place == 0
-    assert await second.ask() == [b"first"]
+    assert successor.index == 0
+    assert await second.collect() == [b"first"]
     successor.close()
     second.close()
 
 
 async def test_one_who_hangs_is_left_out(tmp_path: Path) -> None:
-    first, second = Siblings(tmp_path, 2), Siblings(tmp_path, 2)
+    first, second = WorkerGroup(tmp_path, 2), WorkerGroup(tmp_path, 2)
     over = asyncio.Event()
 
     async def page_that_hangs() -> bytes:
@@ -44,7 +44,7 @@ async def test_one_who_hangs_is_left_out(tmp_path: Path) -> None:
         return b"late"
 
     await first.listen(page_that_hangs)
-    assert await second.ask() == []
+    assert await second.collect() == []
     over.set()
     await asyncio.sleep(0.05)
     first.close()
@@ -53,6 +53,6 @@ async def test_one_who_hangs_is_left_out(tmp_path: Path) -> None:
 
 async def test_a_single_worker_is_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    alone = Siblings.of_environment(1)
+    alone = WorkerGroup.of_environment(1)
     await alone.listen(page_of_first)
-    assert (alone.place, await alone.ask(), any(tmp_path.iterdir())) == (0, [], False)  # noqa: ASYNC240 - an empty folder
+    assert (alone.index, await alone.collect(), any(tmp_path.iterdir())) == (0, [], False)  # noqa: ASYNC240 - an empty folder

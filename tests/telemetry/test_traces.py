@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from app.learning.errors import BadSetting
-from app.telemetry.traces import Tracing
+from app.telemetry.traces import RequestTracer
 from tests.telemetry.collector import attributes_of, collecting
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -14,7 +14,7 @@ FACTS = {"method": "POST", "route": "/predict", "status": 200, "request_id": "r-
 
 def test_a_request_becomes_a_span_of_the_clients_trace() -> None:
     with collecting() as collector:
-        tracing = Tracing(collector.url)
+        tracing = RequestTracer(collector.url)
         tracing.trace([(b"traceparent", PARENT.encode())], 100.0, 100.5, FACTS)
         tracing.close()
     (span,) = collector.spans
@@ -32,4 +32,4 @@ def test_a_request_becomes_a_span_of_the_clients_trace() -> None:
 def test_without_the_packages_the_setting_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(BadSetting, match=r"pip install 'sluice\[tracing\]'"):
-        Tracing("http://127.0.0.1:1/v1/traces")
+        RequestTracer("http://127.0.0.1:1/v1/traces")

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.client.connection import connect
-from app.storage.predictions import PendingStore
+from app.storage.client import connect
+from app.storage.predictions import PredictionStore
 from app.storage.redis_keys import keys_of
 from app.tenants import kept_predictions as pending_module
 from app.tenants.errors import PredictionExpired
-from app.tenants.kept_predictions import Kept, Pending
-from app.tenants.registry import Tenants
-from app.tenants.tasks import end
+from app.tenants.kept_predictions import KeptPrediction, KeptPredictions
+from app.tenants.registry import Tenants, cancel_all
 from app.tenants.tenant import Tenant, Verdict
 from tests.servers import Server
 from tests.tenants.workers import feedback, worker
@@ -28,24 +27,23 @@ def _empty(store: Server) -> None:
     store.flush_all()
 
 
-class Contact:
-    trouble: str | None = None
-
-    def trouble_with(self, tenant: str) -> str | None:
-        return self.trouble or ("its node is away" if tenant == "away" else None)
+class Status:
+    def __init__(self) -> None:
+        self.trouble: str | None = None
+        self.away: dict[str, str] = {}
 
 
 @asynccontextmanager
-async def pending_of(url: str, contact: Contact | None = None, *, enabled: bool = True) -> AsyncIterator[Pending]:
+async def pending_of(url: str, status: Status | None = None, *, enabled: bool = True) -> AsyncIterator[KeptPredictions]:
     connection = connect(url)
-    pending = Pending(PendingStore(connection, 60, 10_000), contact or Contact(), enabled=enabled)
+    pending = KeptPredictions(PredictionStore(connection, 60, 10_000), status or Status(), enabled=enabled)
     work = asyncio.create_task(pending.run())
     yield pending
-    await end([work])
+    await cancel_all([work])
     await connection.aclose()
 
 
-async def kept(tenants: Tenants, pending: Pending, given: bytes, name: str = "acme") -> str:
+async def kept(tenants: Tenants, pending: KeptPredictions, given: bytes, name: str = "acme") -> str:
     tenant = await tenants.hold(name)
     prediction_id = pending.keep(tenant, given, tenant.predict(feedback(1).example))
     assert prediction_id is not None
@@ -58,7 +56,7 @@ async def test_a_prediction_is_known_at_once_here_and_soon_everywhere(store: Ser
         assert len(set(names)) == len(names)
         found = await here.recall("acme", names[7])
         assert abs(time.time_ns() // 1_000_000 - found.at_milliseconds) < 60_000
-        assert found == Kept(b"7", -1, 0.0, 0, found.at_milliseconds)
+        assert found == KeptPrediction(b"7", -1, 0.0, 0, found.at_milliseconds)
         assert (await there.recall("acme", names[-1])).given == b"%d" % (len(names) - 1)
         await here.write()
         assert (await here.recall("acme", names[300])).given == b"300"
@@ -68,7 +66,7 @@ async def test_predictions_kept_together_are_found_each_by_its_id(
     store: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pending_module, "BLOCK_BYTES", 100)  # so that they lie in several blocks,
-    monkeypatch.setattr(pending_module, "JOURNEY_BYTES", 300)  # and are written in several journeys
+    monkeypatch.setattr(pending_module, "ROUND_TRIP_BYTES", 300)  # and are written in several journeys
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
         tenant = await tenants.hold("acme")
         verdict = tenant.predict(feedback(1).example)
@@ -77,10 +75,10 @@ async def test_predictions_kept_together_are_found_each_by_its_id(
         await here.write()
         for given, prediction_id in ids.items():
             found = await there.recall("acme", prediction_id)
-            assert found == Kept(given, -1, 0.0, 0, found.at_milliseconds)
+            assert found == KeptPrediction(given, -1, 0.0, 0, found.at_milliseconds)
 
 
-def keep(pending: Pending, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:
+def keep(pending: KeptPredictions, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:
     ids = pending.keep_all(tenant, given, [verdict] * len(given))
     return [each for each in ids if each is not None]
 
@@ -123,10 +121,10 @@ async def test_nothing_is_kept_where_it_is_turned_off(store: Server, tmp_path: P
 
 
 async def test_while_the_store_is_away_nothing_is_promised(store: Server, tmp_path: Path) -> None:
-    contact = Contact()
-    async with worker(store.url, tmp_path) as tenants, pending_of(store.url, contact) as pending:
+    status = Status()
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url, status) as pending:
         tenant = await tenants.hold("acme")
-        contact.trouble = "Redis cannot be reached"
+        status.trouble = "Redis cannot be reached"
         assert pending.keep(tenant, b"x", tenant.predict(feedback(1).example)) is None
 
 
@@ -161,7 +159,7 @@ async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path
 
 async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tmp_path: Path) -> None:
     connection = connect(store.url)
-    pending = Pending(PendingStore(connection, 60, 100), Contact(), enabled=True)
+    pending = KeptPredictions(PredictionStore(connection, 60, 100), Status(), enabled=True)
     async with worker(store.url, tmp_path) as tenants:
         tenant = await tenants.hold("acme")
         ids = keep(pending, tenant, [b"%d" % number for number in range(1000)], tenant.predict(feedback(1).example))
@@ -174,8 +172,10 @@ async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tm
 
 
 async def test_only_predictions_of_tenants_whose_node_is_there_are_kept(store: Server, tmp_path: Path) -> None:
-    async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
+    status = Status()
+    async with worker(store.url, tmp_path) as tenants, pending_of(store.url, status) as pending:
         tenant, away = await tenants.hold("acme"), await tenants.hold("away")
+        status.away[keys_of("away").changes] = "its node does not answer"
         verdict = tenant.predict(feedback(1).example)
         assert pending.keep(tenant, b"x", verdict) is not None
         assert pending.keep(away, b"x", verdict) is None

@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.telemetry.counters import Telemetry
 from app.telemetry.families import families
-from app.telemetry.readings import DriftOfClass, Rates, TenantReading, WorkerReading
-from app.telemetry.text_format import Runtime, merged, text_of
+from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
+from app.telemetry.exposition import Runtime, merged, text_of
 
 MANUAL = (Path(__file__).parent.parent.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
 OF_THE_SERVICE = {"sluice_workers", "sluice_workers_answering"}
@@ -19,7 +19,7 @@ def reading(**changes: object) -> TenantReading:
     plain: dict[str, object] = {
         "name": "acme",
         "rates": [Rates("model", "lifetime", 0.75, 0.5, 1.0)],
-        "drifts": [DriftOfClass("anomaly", 1, 2, 30, 0.25), DriftOfClass("normal", 0, 0, 0, None)],
+        "drifts": [DriftReading("anomaly", 1, 2, 30, 0.25), DriftReading("normal", 0, 0, 0, None)],
         "version": 7, "features": 10, "nonzero_weights": 4, "memory_bytes": 1000, "log_lag_events": 0,
         "log_lag_seconds": 0.0, "snapshot_lag_events": 7, "snapshot_age_seconds": 1.5, "pending_predictions": 3,
     }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import FeedbackConflict
-from app.tenants.tenant import Given
+from app.tenants.tenant import FeedbackResult
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker
 
@@ -80,7 +80,7 @@ async def test_a_retry_after_a_restart_gets_the_first_answer(store: Server, tmp_
 async def test_one_id_twice_in_one_call_is_one_event(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         first, second = await give(tenants, "acme", feedback(1, "x"), feedback(1, "x"))
-    assert first == Given("x", second.outcome, duplicate=False)
+    assert first == FeedbackResult("x", second.outcome, duplicate=False)
     assert second.duplicate
 
 
@@ -107,11 +107,11 @@ async def test_an_id_finds_its_answer_without_the_input(store: Server, tmp_path:
     async with worker(store.url, tmp_path) as tenants:
         (given,) = await give(tenants, "acme", feedback(1, "id-1", label=1))
         tenant = await tenants.hold("acme")
-        found = await tenant.again("id-1", 1)
-        assert found == (Given("id-1", given.outcome, duplicate=True), None)
-        assert await tenant.again("id-2", 1) is None
+        found = await tenant.earlier_answer("id-1", 1)
+        assert found == (FeedbackResult("id-1", given.outcome, duplicate=True), None)
+        assert await tenant.earlier_answer("id-2", 1) is None
         with pytest.raises(FeedbackConflict):
-            await tenant.again("id-1", -1)
+            await tenant.earlier_answer("id-1", -1)
 
 
 async def test_whoever_writes_for_himself_may_go_away(store: Server, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ async def test_whoever_writes_for_himself_may_go_away(store: Server, tmp_path: P
         finally:
             store.thaw()
         (given,) = await waiting
-        assert isinstance(given, Given)
+        assert isinstance(given, FeedbackResult)
         await give(tenants, "acme", feedback(3))
         assert tenant.in_flight == 0
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")

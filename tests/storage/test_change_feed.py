@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.change_feed import Feeds
+from app.storage.change_feed import ChangeFeeds
 from app.storage.client.connection import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Draft, Group, Log, Position
+from app.storage.event_log import Draft, Group, EventLog, Position
 from tests.servers import cluster
 from tests.storage.connections import connected
 
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_feed_tells_whose_log_has_grown_and_only_what_is_new(connection: Connection) -> None:
-    log, feeds = Log(connection, 60), Feeds(connection)
-    born = await log.create("acme")
-    await log.append([Group("acme", born, [Draft(b"before")])])
+    log, feeds = EventLog(connection, 60), ChangeFeeds(connection)
+    created = await log.create("acme")
+    await log.append([Group("acme", created, [Draft(b"before")])])
     await feeds.begin()
     other = await log.create("other")
-    await log.append([Group("acme", born, [Draft(b"a"), Draft(b"b")]), Group("other", other, [Draft(b"c")])])
+    await log.append([Group("acme", created, [Draft(b"a"), Draft(b"b")]), Group("other", other, [Draft(b"c")])])
     assert await feeds.changes() | {"acme": 3, "other": 1} == {"acme": 3, "other": 1}
     await log.delete("acme")
     changes: dict[str, int] = {}
@@ -30,7 +30,7 @@ async def test_a_feed_tells_whose_log_has_grown_and_only_what_is_new(connection:
 
 
 async def test_nothing_new_is_no_change(connection: Connection) -> None:
-    feeds = Feeds(connection)
+    feeds = ChangeFeeds(connection)
     await feeds.begin()
     assert await feeds.changes() == {}
 
@@ -40,25 +40,25 @@ async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_fol
     names = [f"tenant-{k}" for k in range(24)]  # on all nodes
     with cluster(tmp_path, "--cluster-require-full-coverage", "no") as three:
         async with connected(three.url) as ours, connected(three.url) as theirs:
-            feeds, late, log = Feeds(ours), Feeds(ours), Log(theirs, 60)
-            born = {name: await log.create(name) for name in names}
+            feeds, late, log = ChangeFeeds(ours), ChangeFeeds(ours), EventLog(theirs, 60)
+            created = {name: await log.create(name) for name in names}
             await feeds.begin()
             three.nodes[0].kill()
-            there = await appended(log, born)
+            there = await appended(log, created)
             assert 0 < len(there) < len(names)
             assert await told(feeds, there) == dict.fromkeys(there, 1)
             assert {name for name in names if feeds.is_away(name)} == set(names) - there
             await late.begin()
             for each in (feeds, late):
-                await each.find_again()
+                await each.recheck_away()
                 assert each.away
-                assert each.are_partly_there
+                assert each.are_partly_available
             await asyncio.to_thread(three.nodes[0].start)
             await asyncio.to_thread(three.wait_until_ok)
-            lost = {name: born[name] for name in names if name not in there}
+            lost = {name: created[name] for name in names if name not in there}
             assert await appended(log, lost) == lost.keys()
             for each in (feeds, late):
-                await each.find_again()  # which takes nothing away from what `changes` tells
+                await each.recheck_away()  # which takes nothing away from what `changes` tells
                 assert not each.away
             assert await told(feeds, lost.keys()) == dict.fromkeys(lost, 1)
             assert await appended(log, lost) == lost.keys()
@@ -69,29 +69,29 @@ async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_fol
 async def test_a_cluster_of_which_no_node_answers_is_unavailable_and_followed_again(tmp_path: Path) -> None:
     with cluster(tmp_path) as three:
         async with connected(three.url) as connection:
-            feeds, log = Feeds(connection), Log(connection, 60)
-            born = await log.create("acme")
+            feeds, log = ChangeFeeds(connection), EventLog(connection, 60)
+            created = await log.create("acme")
             await feeds.begin()
             for node in three.nodes:
                 node.kill()
             for _ in range(2):
                 with pytest.raises(StoreUnavailable):
                     await feeds.changes()
-            assert not feeds.are_partly_there
+            assert not feeds.are_partly_available
             for node in three.nodes:
                 await asyncio.to_thread(node.start)
             await asyncio.to_thread(three.wait_until_ok)
-            assert await appended(log, {"acme": born}) == {"acme"}
+            assert await appended(log, {"acme": created}) == {"acme"}
             assert await told(feeds, {"acme"}) == {"acme": 1}
 
 
-async def appended(log: Log, tenants: dict[str, Position]) -> set[str]:
+async def appended(log: EventLog, tenants: dict[str, Position]) -> set[str]:
     """Append something to each; to whose logs that was possible."""
     answers = await log.append([Group(name, position, [Draft(b"something")]) for name, position in tenants.items()])
     return {name for name, answer in zip(tenants, answers, strict=True) if not isinstance(answer, StoreUnavailable)}
 
 
-async def told(feeds: Feeds, tenants: AbstractSet[str]) -> dict[str, int]:
+async def told(feeds: ChangeFeeds, tenants: AbstractSet[str]) -> dict[str, int]:
     """What is told until all of them were named."""
     changes: dict[str, int] = {}
     async with asyncio.timeout(5):

@@ -11,7 +11,9 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import SSLConnection
 from redis.exceptions import ResponseError
 
-from app.storage.client.connection import Connection, advice, store_errors
+from app.storage.client.connection import Connection
+from app.storage.client.failures import store_errors
+from app.storage.client.server_check import advice
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from tests.servers import (
@@ -163,7 +165,7 @@ async def test_an_unsafe_server_is_warned_about_once(tmp_path: Path, caplog: pyt
     where = f"Redis at 127.0.0.1:{server.port}"
     assert caplog.messages == [
         f"{where} has appendonly no, not yes: a restart of the server loses acknowledged feedback",
-        f"{where} has maxmemory-policy allkeys-lru, not noeviction: a full server throws away what it should keep",
+        f"{where} has maxmemory-policy allkeys-lru, not noeviction: a full server evicts data that it should keep",
     ]
 
 

@@ -13,8 +13,8 @@ from app.learning.example import example_of
 from app.learning.names import Names
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
-from app.tenants.registry import Rules, settings_of_new_tenants
-from app.tenants.tenant import Feedback, Given
+from app.tenants.rules import Rules, settings_of_new_tenants
+from app.tenants.tenant import Feedback, FeedbackResult
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
 
@@ -135,7 +135,7 @@ async def test_a_label_that_would_move_too_many_weights_is_refused_with_the_reas
         tenant = await tenants.hold("acme")
         narrow, wide = (Feedback(1, example_of(dict.fromkeys(names, 1.0))) for names in ("ab", "abc"))
         given, refused = await tenant.give([narrow, wide])
-        assert isinstance(given, Given)
+        assert isinstance(given, FeedbackResult)
         assert isinstance(refused, UpdateVetoed)
         assert "would move 3 weights at once; at most 2 may be (SLUICE_MAX_WEIGHTS_MOVED)" in str(refused)
         assert tenant.state.version == 1
@@ -162,11 +162,11 @@ async def test_many_tenants_add_nothing_that_the_collector_looks_through(store: 
     async with worker(store.url, tmp_path) as tenants:
         for number in range(100):  # these are told by name, each with counters of its own
             await tenants.hold(f"t{number}")
-        await tenants.follower.look_once()
+        await tenants.follower.compare_once()
         before = looked_through()
         for number in range(100, 400):
             await tenants.hold(f"t{number}")
-        await tenants.follower.look_once()
+        await tenants.follower.compare_once()
         objects, references = looked_through()
         assert objects - before[0] < 150
         assert references - before[1] < 150
@@ -177,7 +177,7 @@ async def test_nothing_that_has_all_tenants_is_looked_through(store: Server, tmp
         for number in range(150):
             await give(tenants, f"t{number}", feedback(number))
         tenant = await tenants.hold("t7")
-        referring = gc.get_referrers(tenant, tenant.watch)  # as far as the collector sees
+        referring = gc.get_referrers(tenant, tenant.counter)  # as far as the collector sees
         named = 100  # at most, for metrics
         assert not [each for each in referring if isinstance(each, dict) and "t7" in each and len(each) > named]
 
@@ -198,7 +198,7 @@ async def test_a_tenant_that_leaves_is_gone_without_the_collector(store: Server,
         await give(tenants, "acme", *(feedback(number) for number in range(5)))
         await tenants.snapshot("acme")
         await give(tenants, "acme", *(feedback(number) for number in range(5, 10)))
-        await tenants.follower.look_once()
+        await tenants.follower.compare_once()
         left = weakref.ref((await tenants.hold("acme")).state)
         gc.disable()
         try:
