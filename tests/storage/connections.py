@@ -1,4 +1,4 @@
-"""A connection for the length of a block, and commands to send by it."""
+"""A connection for the length of a block, and commands to send with it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ async def add_together(connection: Connection) -> list[object]:
 
 
 async def eventually_add(connection: Connection) -> object:
-    """Add as a caller does who tries again: until it works."""
+    """Retry until the command succeeds."""
     async with asyncio.timeout(10):
         while True:
             try:

@@ -15,7 +15,7 @@ from app.storage.client.address import address_of
         ("rediss+cluster://a:1,b,[::1]:3", "cluster", (("a", 1), ("b", 6379), ("::1", 3)), "a:1,b:6379,::1:3"),
     ],
 )
-def test_every_kind_of_url_is_read(url: str, kind: str, nodes: tuple[tuple[str, int], ...], shown: str) -> None:
+def test_every_kind_of_url_is_parsed(url: str, kind: str, nodes: tuple[tuple[str, int], ...], shown: str) -> None:
     address = address_of(url)
     assert (address.kind, address.nodes, address.shown) == (kind, nodes, shown)
     assert address.encrypted == url.startswith("rediss")

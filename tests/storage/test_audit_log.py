@@ -1,4 +1,4 @@
-"""The audit in a real store."""
+"""The audit log in a real store."""
 
 import pytest
 
@@ -21,7 +21,7 @@ async def test_entries_come_back_in_order_over_several_pages(connection: Connect
     assert await read(log, since=2**50) == []
 
 
-async def test_the_oldest_entries_go_beyond_the_limit(connection: Connection) -> None:
+async def test_the_oldest_entries_are_dropped_beyond_the_limit(connection: Connection) -> None:
     log = AuditLog(connection, 100)
     for number in range(1000):
         await log.append(b"%d" % number)

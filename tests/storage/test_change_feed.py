@@ -7,14 +7,14 @@ import pytest
 from app.storage.change_feed import ChangeFeeds
 from app.storage.client.connection import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Draft, Group, EventLog, Position
+from app.storage.event_log import Draft, EventLog, Group, Position
 from tests.servers import cluster
 from tests.storage.connections import connected
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_feed_tells_whose_log_has_grown_and_only_what_is_new(connection: Connection) -> None:
+async def test_a_feed_announces_only_new_changes(connection: Connection) -> None:
     log, feeds = EventLog(connection, 60), ChangeFeeds(connection)
     created = await log.create("acme")
     await log.append([Group("acme", created, [Draft(b"before")])])
@@ -29,14 +29,14 @@ async def test_a_feed_tells_whose_log_has_grown_and_only_what_is_new(connection:
     assert changes["acme"] in {3, -1}
 
 
-async def test_nothing_new_is_no_change(connection: Connection) -> None:
+async def test_without_changes_a_read_returns_nothing(connection: Connection) -> None:
     feeds = ChangeFeeds(connection)
     await feeds.begin()
     assert await feeds.changes() == {}
 
 
 @pytest.mark.e2e
-async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_followed(tmp_path: Path) -> None:
+async def test_while_a_node_is_down_the_feeds_of_the_others_are_followed(tmp_path: Path) -> None:
     names = [f"tenant-{k}" for k in range(24)]  # on all nodes
     with cluster(tmp_path, "--cluster-require-full-coverage", "no") as three:
         async with connected(three.url) as ours, connected(three.url) as theirs:
@@ -46,7 +46,7 @@ async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_fol
             three.nodes[0].kill()
             there = await appended(log, created)
             assert 0 < len(there) < len(names)
-            assert await told(feeds, there) == dict.fromkeys(there, 1)
+            assert await collect(feeds, there) == dict.fromkeys(there, 1)
             assert {name for name in names if feeds.is_away(name)} == set(names) - there
             await late.begin()
             for each in (feeds, late):
@@ -58,11 +58,11 @@ async def test_while_a_node_of_a_cluster_is_away_the_feeds_of_the_others_are_fol
             lost = {name: created[name] for name in names if name not in there}
             assert await appended(log, lost) == lost.keys()
             for each in (feeds, late):
-                await each.recheck_away()  # which takes nothing away from what `changes` tells
+                await each.recheck_away()  # without consuming changes
                 assert not each.away
-            assert await told(feeds, lost.keys()) == dict.fromkeys(lost, 1)
+            assert await collect(feeds, lost.keys()) == dict.fromkeys(lost, 1)
             assert await appended(log, lost) == lost.keys()
-            assert await told(late, lost.keys()) == dict.fromkeys(lost, 2)  # it goes on from where it found the feeds
+            assert await collect(late, lost.keys()) == dict.fromkeys(lost, 2)  # from its own positions
 
 
 @pytest.mark.e2e
@@ -82,17 +82,17 @@ async def test_a_cluster_of_which_no_node_answers_is_unavailable_and_followed_ag
                 await asyncio.to_thread(node.start)
             await asyncio.to_thread(three.wait_until_ok)
             assert await appended(log, {"acme": created}) == {"acme"}
-            assert await told(feeds, {"acme"}) == {"acme": 1}
+            assert await collect(feeds, {"acme"}) == {"acme": 1}
 
 
 async def appended(log: EventLog, tenants: dict[str, Position]) -> set[str]:
-    """Append something to each; to whose logs that was possible."""
+    """Append an event to each tenant; return those for which that succeeded."""
     answers = await log.append([Group(name, position, [Draft(b"something")]) for name, position in tenants.items()])
     return {name for name, answer in zip(tenants, answers, strict=True) if not isinstance(answer, StoreUnavailable)}
 
 
-async def told(feeds: ChangeFeeds, tenants: AbstractSet[str]) -> dict[str, int]:
-    """What is told until all of them were named."""
+async def collect(feeds: ChangeFeeds, tenants: AbstractSet[str]) -> dict[str, int]:
+    """Collect changes until all tenants are named."""
     changes: dict[str, int] = {}
     async with asyncio.timeout(5):
         while not tenants <= changes.keys():

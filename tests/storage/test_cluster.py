@@ -1,4 +1,4 @@
-"""A cluster of which a part is away, or moves: whatever lies elsewhere goes on."""
+"""A cluster with a failed node or with moving slots: the other nodes continue to work."""
 
 import asyncio
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.storage.connections import connected
 
 pytestmark = pytest.mark.anyio
 
-PARTLY = ("--cluster-require-full-coverage", "no")  # otherwise one node that is away stops the others, too
+PARTLY = ("--cluster-require-full-coverage", "no")  # otherwise one failed node stops the others
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterOfThree]:
 
 @contextmanager
 def killed(node: int, nodes: ClusterOfThree) -> Iterator[None]:
-    """One node is away for a while."""
+    """Kill one node for the length of a block."""
     nodes.nodes[node].kill()
     try:
         yield
@@ -39,19 +39,19 @@ def killed(node: int, nodes: ClusterOfThree) -> Iterator[None]:
 
 
 def keys_on(node: int, count: int = 1) -> list[str]:
-    """Keys of slots that a node has."""
+    """Return keys in the slots of a node."""
     first, last = ClusterOfThree.RANGES[node]
     return [key for key in (f"key:{k}" for k in range(1000)) if first <= key_slot(key.encode()) <= last][:count]
 
 
 def first_primary(connection: Connection, nodes: ClusterOfThree) -> int:
-    """The one that redis-py turns to with whatever has no key."""
+    """Return the node to which redis-py sends commands without a key."""
     assert isinstance(connection.redis, ClusterClient)
     port = connection.redis.get_default_node().port
     return [node.port for node in nodes.nodes].index(int(port))
 
 
-async def test_while_the_first_primary_is_away_the_others_are_reached(three: ClusterOfThree) -> None:
+async def test_while_the_first_primary_is_down_the_others_are_reached(three: ClusterOfThree) -> None:
     async with connected(three.url) as connection:
         await connection.ping()
         dead = first_primary(connection, three)
@@ -63,21 +63,20 @@ async def test_while_the_first_primary_is_away_the_others_are_reached(three: Clu
             assert [await connection.ask("GET", kept) for _ in range(3)] == [b"here"] * 3
 
 
-@pytest.mark.parametrize("dead", range(2))
-async def test_who_comes_while_a_primary_is_away_reaches_the_others(dead: int, three: ClusterOfThree) -> None:
-    (kept,) = keys_on((dead + 1) % 3)
-    with killed(dead, three):
-        for _ in range(3):  # redis-py begins with any node
+async def test_a_new_client_reaches_the_others_while_a_primary_is_down(three: ClusterOfThree) -> None:
+    (kept,) = keys_on(1)
+    with killed(0, three):
+        for _ in range(3):  # redis-py starts with any node
             async with connected(three.url) as connection:
                 assert await connection.ask("SET", kept, "here")
 
 
-async def test_nodes_are_asked_each_for_itself(three: ClusterOfThree) -> None:
+async def test_each_node_answers_or_fails_alone(three: ClusterOfThree) -> None:
     commands = [("EXISTS", key) for node in range(3) for key in keys_on(node, 2)]
     async with connected(three.url) as connection:
         answers = await connection.ask_nodes(commands)
         with killed(1, three):
-            for _ in range(3):  # by a connection that breaks, and by none
+            for _ in range(3):  # with a connection that breaks, and without one
                 *first, lost, lost_too, last, very_last = await connection.ask_nodes(commands)
                 assert [*first, last, very_last] == answers[:2] + answers[4:]
                 assert isinstance(lost, StoreUnavailable)
@@ -85,7 +84,7 @@ async def test_nodes_are_asked_each_for_itself(three: ClusterOfThree) -> None:
         assert await connection.ask_nodes(commands) == answers
 
 
-async def test_what_is_in_progress_is_answered_while_slots_move(three: ClusterOfThree) -> None:
+async def test_commands_in_progress_are_answered_while_slots_move(three: ClusterOfThree) -> None:
     (_, waited_for), moved = keys_on(1, 2), keys_on(0, 14)[2:]  # keys that no other test uses
     async with connected(three.url) as connection:
         await connection.ping()
@@ -97,20 +96,20 @@ async def test_what_is_in_progress_is_answered_while_slots_move(three: ClusterOf
         assert await waiting == (waited_for.encode(), b"answer")
 
 
-async def test_commands_that_travel_together_follow_their_slots_that_have_moved(
+async def test_commands_of_one_batch_follow_moved_slots(
     three: ClusterOfThree,
 ) -> None:
     moved, stayed = keys_on(0, 34)[20:], keys_on(1, 14)[2:]
     async with connected(three.url) as connection:
         for key in moved:
-            await connection.ask("DEL", key)  # from here on, the client believes to know where it is
+            await connection.ask("DEL", key)  # now the client has its slot in the table
             move(key_slot(key.encode()), three)
         answers = await connection.ask_all([("INCR", key) for key in (*moved, *stayed)])
         assert answers == [1] * (len(moved) + len(stayed))
         assert await connection.ask_all([("GET", key) for key in moved]) == [b"1"] * len(moved)
 
 
-async def test_the_last_hop_may_be_the_one_that_arrives(three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_last_redirect_may_succeed(three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "MOST_REDIRECTS", 1)
     *_, key = keys_on(0, 44)
     async with connected(three.url) as connection:
@@ -119,9 +118,7 @@ async def test_the_last_hop_may_be_the_one_that_arrives(three: ClusterOfThree, m
         assert await connection.ask("INCR", key) == 1
 
 
-async def test_nodes_that_send_from_one_to_another_are_told(
-    three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_redirects_in_a_circle_are_an_error(three: ClusterOfThree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "MOST_REDIRECTS", 0)
     *_, key = keys_on(0, 46)
     async with connected(three.url) as connection:
@@ -131,7 +128,7 @@ async def test_nodes_that_send_from_one_to_another_are_told(
             await connection.ask("INCR", key)
 
 
-async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(three: ClusterOfThree) -> None:
+async def test_a_command_waits_until_all_its_keys_have_moved(three: ClusterOfThree) -> None:
     (tag,) = keys_on(0, 40)[39:]
     first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
     source, target = three.nodes[0], three.nodes[2]
@@ -150,7 +147,7 @@ async def test_a_command_waits_until_keys_that_it_needs_together_have_moved(thre
         assert await connection.ask("EXISTS", first, second) == 2
 
 
-async def test_keys_that_never_come_together_are_told_as_moving(three: ClusterOfThree) -> None:
+async def test_keys_that_stay_on_two_nodes_are_an_error(three: ClusterOfThree) -> None:
     (tag,) = keys_on(0, 42)[41:]
     first, second = f"{{{tag}}}:first", f"{{{tag}}}:second"
     source, target, slot = three.nodes[0], three.nodes[2], key_slot(tag.encode())
@@ -165,7 +162,7 @@ async def test_keys_that_never_come_together_are_told_as_moving(three: ClusterOf
         move(slot, three)
 
 
-async def test_calls_of_a_script_reach_every_node_in_one_journey_each(three: ClusterOfThree) -> None:
+async def test_script_calls_take_one_round_trip_per_node(three: ClusterOfThree) -> None:
     async with connected(three.url) as connection:
         await connection.ping()
         for node in three.nodes:
@@ -181,12 +178,12 @@ async def test_calls_of_a_script_reach_every_node_in_one_journey_each(three: Clu
 
 
 def reads(node: Server) -> int:
-    """How often a node has read from a connection."""
+    """Return how often a node has read from a connection."""
     return int(node.ask("INFO", "stats")["total_reads_processed"])
 
 
 def move(slot: int, nodes: ClusterOfThree) -> None:
-    """Move a slot without keys to the last node, at once: its epoch is the highest, so that the others believe it."""
+    """Move an empty slot to the last node: its epoch is the highest, so the others accept it at once."""
     name = nodes.nodes[2].ask("CLUSTER", "MYID")
     for node in reversed(nodes.nodes):
         node.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
@@ -202,19 +199,21 @@ async def test_a_slot_is_followed_to_a_node_that_has_none_yet(three: ClusterOfTh
             target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
             source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.ask("CLUSTER", "MYID"))
             assert await connection.ask("SET", key, "there")
-            (told,) = await connection.ask_all([("GET", key)])
-            assert told == b"there"
+            assert await connection.ask_all([("GET", key)]) == [b"there"]
         assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == 1
 
 
 @contextmanager
 def fourth(folder: Path, nodes: ClusterOfThree) -> Iterator[Server]:
-    """A node more, without slots. It refuses everything in its first two seconds."""
+    """Start one more node, without slots. It refuses everything in its first two seconds."""
     options = (*DURABLE, *PARTLY, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000")
     with Server(valkey_binary(), folder, *options, port=free_cluster_port()) as server:
         server.start()
         nodes.nodes[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port)
         wait_until(lambda: b"cluster_state:ok" in bytes(server.ask("CLUSTER", "INFO")), "the node does not join")
         known = f":{server.port}@".encode()
-        wait_until(lambda: all(known in bytes(node.ask("CLUSTER", "NODES")) for node in nodes.nodes), "nobody knows it")
+        wait_until(
+            lambda: all(known in bytes(node.ask("CLUSTER", "NODES")) for node in nodes.nodes),
+            "it is unknown",
+        )
         yield server

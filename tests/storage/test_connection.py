@@ -1,4 +1,4 @@
-"""Connections to one real server, however it is set."""
+"""Connections to one real server in various configurations."""
 
 import logging
 import shutil
@@ -76,7 +76,7 @@ async def test_debians_redis_is_reached(tmp_path: Path) -> None:
             assert await advice(connection) == []
 
 
-async def test_a_database_can_be_chosen(valkey: Server) -> None:
+async def test_a_database_can_be_selected(valkey: Server) -> None:
     async with connected(f"{valkey.url}/3") as third, connected(valkey.url) as zeroth:
         await third.redis.set("only here", 1)
         assert await zeroth.redis.exists("only here") == 0
@@ -140,13 +140,13 @@ async def test_a_full_server_is_unavailable(tmp_path: Path) -> None:
                 await connection.redis.eval("return redis.call('SET', KEYS[1], 1)", 1, "key")
 
 
-async def test_what_a_script_says_goes_through(valkey: Server) -> None:
+async def test_an_error_of_a_script_passes_through(valkey: Server) -> None:
     async with connected(valkey.url) as connection:
         with pytest.raises(ResponseError, match="my own"), store_errors():
             await connection.redis.eval("return redis.error_reply('MINE my own')", 0)
 
 
-async def test_a_wrong_password_is_told_without_showing_it(tmp_path: Path) -> None:
+async def test_a_wrong_password_is_reported_without_showing_it(tmp_path: Path) -> None:
     with valkey_server(tmp_path, "--requirepass", "right") as server:
         async with connected(server.url.replace("://", "://:hunter2@")) as connection:
             with pytest.raises(StoreUnavailable, match="refuses the user name or the password") as refused:
@@ -169,14 +169,14 @@ async def test_an_unsafe_server_is_warned_about_once(tmp_path: Path, caplog: pyt
     ]
 
 
-async def test_a_lazy_disk_is_advised_against(tmp_path: Path) -> None:
+async def test_a_lazy_fsync_is_advised_against(tmp_path: Path) -> None:
     with valkey_server(tmp_path, "--appendfsync", "everysec") as server:
         async with connected(server.url) as connection:
             [sentence] = await advice(connection)
     assert "appendfsync everysec, not always" in sentence
 
 
-async def test_settings_that_may_not_be_seen_are_told(tmp_path: Path) -> None:
+async def test_hidden_settings_are_reported(tmp_path: Path) -> None:
     with valkey_server(tmp_path) as server:
         server.ask("ACL", "SETUSER", "sluice", "on", ">word", "~*", "+@all", "-config", "-info")
         async with connected(server.url.replace("://", "://sluice:word@")) as connection:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from app.storage.client.connection import Connection
-from app.storage.event_log import Appended, Draft, Entry, Group, EventLog, Position, Refused, Duplicate, next_chain
+from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Group, Position, Refused, next_chain
 from app.storage.redis_keys import SHARDS, keys_of, shard_of
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ def after(position: Position, answer: Appended | Refused) -> Position:
     return Position(position.incarnation, last.version, last.chain)
 
 
-async def test_versions_count_from_one_and_chains_follow_on_each_other(log: EventLog) -> None:
+async def test_versions_start_at_one_and_entries_form_a_chain(log: EventLog) -> None:
     created = await log.create("acme")
     answer = await append(log, created, Draft(b"a"), Draft(b"b"))
     first = Entry(1, b"a", next_chain(created.chain, b"a"))
@@ -61,20 +61,20 @@ async def test_concurrent_appends_with_one_id_have_one_effect(log: EventLog) -> 
     assert len(await log.read("acme", 0, 100)) == 1
 
 
-async def test_groups_of_several_tenants_travel_together(log: EventLog) -> None:
+async def test_groups_of_several_tenants_share_a_round_trip(log: EventLog) -> None:
     positions = [await log.create(f"t{number}") for number in range(5)]
     groups = [Group(f"t{number}", position, [Draft(b"x")]) for number, position in enumerate(positions)]
     answers = await log.append(groups)
     assert all(isinstance(answer, Appended) and answer.results[0].version == 1 for answer in answers)
 
 
-async def test_a_worker_that_is_ahead_of_the_log_is_told_so(log: EventLog) -> None:
+async def test_an_append_by_a_worker_ahead_of_the_log_is_refused(log: EventLog) -> None:
     created = await log.create("acme")
     assert await append(log, Position(created.incarnation, 3, "c"), Draft(b"a")) == Refused("behind")
     assert await log.read("acme", 0, 10) == []
 
 
-async def test_an_emptied_store_is_told_from_a_deleted_tenant(log: EventLog) -> None:
+async def test_a_deleted_tenant_differs_from_an_emptied_store(log: EventLog) -> None:
     created = await log.create("acme")
     assert await append(log, Position("another", 0, "another"), Draft(b"a")) == Refused("other")
     await log.delete("acme")
@@ -84,7 +84,7 @@ async def test_an_emptied_store_is_told_from_a_deleted_tenant(log: EventLog) -> 
     assert await append(log, Position("never", 0, "never"), Draft(b"a")) == Refused("gone")
 
 
-async def test_a_tenant_can_live_again_after_its_deletion(log: EventLog) -> None:
+async def test_a_deleted_tenant_can_be_created_again(log: EventLog) -> None:
     first = await log.create("acme")
     await append(log, first, Draft(b"a", "id", "f"))
     assert await log.delete("acme")
@@ -94,17 +94,17 @@ async def test_a_tenant_can_live_again_after_its_deletion(log: EventLog) -> None
     assert second.incarnation != first.incarnation
     answer = await append(log, second, Draft(b"a", "id", "f"))
     assert isinstance(answer, Appended)
-    assert isinstance(answer.results[0], Entry), "the feedback_id was used in another life"
+    assert isinstance(answer.results[0], Entry), "the feedback_id was used in another incarnation"
 
 
-async def test_lost_entries_are_appended_only_exactly_behind_what_is_there(log: EventLog) -> None:
+async def test_lost_entries_are_appended_only_at_the_expected_position(log: EventLog) -> None:
     created = await log.create("acme")
     here = after(created, await append(log, created, Draft(b"a")))
     assert await append(log, created, Draft(b"b"), only_here=True) == Refused("other")
     assert after(here, await append(log, here, Draft(b"b"), only_here=True)).version == 2
 
 
-async def test_a_script_that_the_server_has_forgotten_is_sent_again(log: EventLog, connection: Connection) -> None:
+async def test_a_script_that_is_not_cached_is_sent_again(log: EventLog, connection: Connection) -> None:
     created = await log.create("acme")
     await connection.redis.script_flush()
     assert isinstance(await append(log, created, Draft(b"a")), Appended)

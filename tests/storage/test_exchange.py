@@ -1,4 +1,4 @@
-"""Commands on their way to a real server."""
+"""Sending commands to a real server."""
 
 import asyncio
 
@@ -17,22 +17,22 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, bool]]:
-    return "asyncio", {"use_uvloop": True}  # as the service has it
+    return "asyncio", {"use_uvloop": True}  # as in the service
 
 
-async def test_a_command_leaves_before_anybody_else_has_a_turn(store: Server) -> None:
+async def test_a_command_is_written_before_other_tasks_run(store: Server) -> None:
     async with connected(store.url) as connection:
         assert isinstance(connection.redis, Redis)
         await connection.redis.ping()
         line = await connection.redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
-        sending = send(line, pack(("PING",)))
+        coroutine = send(line, pack(("PING",)))
         with pytest.raises(StopIteration):  # it did not wait for anything
-            sending.send(None)
+            coroutine.send(None)
         assert await line.read_response() == b"PONG"
         await connection.redis.connection_pool.release(line)
 
 
-async def test_answers_come_in_order_and_an_error_stands_in_its_place(store: Server) -> None:
+async def test_answers_are_in_order_and_errors_take_their_places(store: Server) -> None:
     store.flush_all()
     commands: list[tuple[str | bytes | int, ...]] = [
         ("SET", "a", b"\0\xff"),
@@ -47,7 +47,7 @@ async def test_answers_come_in_order_and_an_error_stands_in_its_place(store: Ser
     assert [answers[0], *answers[2:]] == [b"OK", b"\0\xff", 41]
 
 
-async def test_a_server_that_takes_nothing_is_given_up_after_a_while(store: Server) -> None:
+async def test_sending_to_a_frozen_server_times_out(store: Server) -> None:
     async with connected(store.url, timeout_seconds=0.5) as connection:
         assert isinstance(connection.redis, Redis)
         await connection.redis.ping()

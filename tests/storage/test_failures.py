@@ -31,10 +31,10 @@ from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
     ],
 )
 def test_an_absent_or_refusing_server_is_an_unavailable_store(error: Exception, sentence: str) -> None:
-    with pytest.raises(StoreUnavailable, match=f"^Redis .*{sentence}") as told, store_errors():
+    with pytest.raises(StoreUnavailable, match=f"^Redis .*{sentence}") as translated, store_errors():
         raise error
-    assert told.value.__cause__ is error
-    assert "hunter2" not in str(told.value)
+    assert translated.value.__cause__ is error
+    assert "hunter2" not in str(translated.value)
 
 
 @pytest.mark.parametrize(
@@ -46,22 +46,22 @@ def test_an_absent_or_refusing_server_is_an_unavailable_store(error: Exception, 
         ValueError("ours"),
     ],
 )
-def test_a_wrong_question_is_not_an_unavailable_store(error: Exception) -> None:
+def test_a_wrong_command_is_not_an_unavailable_store(error: Exception) -> None:
     assert store_error(error) is None
     with pytest.raises(type(error)), store_errors():
         raise error
 
 
 @pytest.mark.parametrize("before", ["", "Error running script (call to f_1): @user_script:1: -"])
-def test_a_key_of_another_kind_is_damage_to_the_store(before: str) -> None:
+def test_a_key_of_the_wrong_type_is_damage_to_the_store(before: str) -> None:
     with pytest.raises(StoreDamaged, match="of the wrong type"), store_errors():
         raise raised.ResponseError(f"{before}WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
-def test_a_server_that_is_no_cluster_is_unusable_as_one() -> None:
+def test_a_server_without_cluster_mode_is_unusable_as_a_cluster() -> None:
     error = raised.RedisClusterException("cannot be connected: Cluster mode is not enabled on this node")
     assert isinstance(store_error(error), StoreUnusable)
 
 
-def test_a_sentence_can_say_where() -> None:
+def test_an_error_names_the_address() -> None:
     assert str(store_error(raised.TimeoutError(), "Redis at host:1")) == "Redis at host:1 did not answer in time"

@@ -16,7 +16,7 @@ def block(tenant: str, name: str, *predictions: bytes) -> Block:
     return made
 
 
-async def test_a_prediction_is_found_by_block_and_place(connection: Connection) -> None:
+async def test_a_prediction_is_found_by_block_and_offset(connection: Connection) -> None:
     store = PredictionStore(connection, ttl_seconds=60, at_most=100)
     await store.write([block("acme", "b1", b"one", b"three"), block("other", "b2", b"five")])
     assert await store.read("acme", "b1", 3, 5) == b"three"
@@ -25,7 +25,7 @@ async def test_a_prediction_is_found_by_block_and_place(connection: Connection) 
     assert await store.read("acme", "b1", 3, 6) == b"three"
 
 
-async def test_the_oldest_blocks_go_beyond_the_limit(connection: Connection) -> None:
+async def test_the_oldest_blocks_are_dropped_beyond_the_limit(connection: Connection) -> None:
     store = PredictionStore(connection, ttl_seconds=60, at_most=5)
     for number in range(4):
         await store.write([block("acme", f"b{number}", b"x", b"y")])

@@ -1,4 +1,4 @@
-"""Connections to clusters, by Sentinel, and to servers that are killed, frozen, restarted and failed over."""
+"""Connections to clusters, through Sentinel, and to servers that are killed, frozen, restarted and failed over."""
 
 import asyncio
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ async def test_a_cluster_is_reached(three: ClusterOfThree) -> None:
         assert await advice(connection) == []
 
 
-async def test_a_cluster_of_which_one_node_is_named_is_reached(three: ClusterOfThree) -> None:
+async def test_a_cluster_is_reached_through_one_node(three: ClusterOfThree) -> None:
     async with connected(f"redis+cluster://127.0.0.1:{three.nodes[2].port}") as connection:
         await connection.ping()
 
@@ -109,7 +109,7 @@ async def test_a_restarted_server_is_used_again_at_once(tmp_path: Path) -> None:
         async with connected(server.url) as connection:
             await asyncio.gather(*(add(connection) for _ in range(5)))  # five connections in the pool
             server.kill()
-            await asyncio.to_thread(server.start)  # meanwhile the loop hears that the server has hung up
+            await asyncio.to_thread(server.start)  # the event loop notices that the server has closed the connections
             assert [await add(connection) for _ in range(5)] == [6, 7, 8, 9, 10]
 
 
@@ -133,4 +133,4 @@ async def test_a_frozen_server_is_unavailable_in_time_and_nothing_is_sent_twice(
                 with pytest.raises(StoreUnavailable, match="did not answer in time"):
                     await add(connection)
             server.thaw()
-            assert await add(connection) == 3  # the one that was given up has arrived, once
+            assert await add(connection) == 3  # the command that timed out has arrived, once

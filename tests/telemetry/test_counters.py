@@ -3,7 +3,7 @@ import pytest
 from app.telemetry.counters import Histogram, Timing
 
 
-def test_a_value_counts_for_its_bound_and_all_above() -> None:
+def test_buckets_are_cumulative() -> None:
     histogram = Histogram((0.0, 1.0))
     for value in (-1.0, 0.0, 0.5, 1.0, 7.0):
         histogram.observe(value)

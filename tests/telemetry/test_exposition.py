@@ -1,4 +1,4 @@
-"""The page that Prometheus reads."""
+"""The text that Prometheus scrapes."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.telemetry.counters import Telemetry
+from app.telemetry.exposition import Runtime, merged, text_of
 from app.telemetry.families import families
 from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
-from app.telemetry.exposition import Runtime, merged, text_of
 
 MANUAL = (Path(__file__).parent.parent.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
 OF_THE_SERVICE = {"sluice_workers", "sluice_workers_answering"}
@@ -43,12 +43,12 @@ def samples(text: bytes) -> dict[tuple[str, tuple[str, ...]], float]:
     }
 
 
-def test_every_sample_says_which_worker_it_is_of() -> None:
+def test_every_sample_has_its_worker() -> None:
     for family in text_string_to_metric_families(page(reading()).decode()):
         assert {sample.labels["worker"] for sample in family.samples} <= {"0"}
 
 
-def test_what_is_not_defined_is_not_there() -> None:
+def test_undefined_values_have_no_sample() -> None:
     found = samples(page(reading(rates=[Rates("model", "lifetime", None, None, 1.0)], nonzero_weights=None)))
     names = {name for name, _ in found}
     assert "sluice_specificity_ratio" in names
@@ -70,14 +70,14 @@ def test_labels_begin_at_zero_so_that_the_first_one_is_an_increase() -> None:
     assert found["sluice_labels_total", ("0", "acme", "anomaly", "anomaly")] == 0.0
 
 
-def test_methods_of_a_clients_invention_are_one() -> None:
+def test_unknown_methods_are_counted_together() -> None:
     telemetry = Telemetry()
     for method in ("BREW", "WHEN"):
         telemetry.requests.count(method, "unknown", 405, 0.001)
     assert telemetry.requests.answered == {("other", "unknown", 405): 2}
 
 
-def test_pages_are_put_together_metric_by_metric() -> None:
+def test_pages_are_merged_metric_by_metric() -> None:
     def one(worker: str, value: float) -> bytes:
         return text_of([CounterMetricFamily("a", "An a.", value), GaugeMetricFamily("b", "A b.", value)], worker=worker)
 

@@ -1,4 +1,4 @@
-"""Which tenants are told by name, and that no counter ever goes back."""
+"""Tenants with a series of their own; no counter ever goes back."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def elections(counters: TenantCounters, clock: Clock) -> Iterator[None]:
         yield
 
 
-def test_the_first_tenants_are_told_by_name_and_all_others_together() -> None:
+def test_the_first_tenants_are_named_and_the_others_counted_together() -> None:
     counters = TenantCounters(at_most=2)
     for name in ("a", "b", "c", "d"):
         use(counters, name)
@@ -37,20 +37,20 @@ def test_the_first_tenants_are_told_by_name_and_all_others_together() -> None:
     assert counters.named() == ["a", "b"]
 
 
-def test_without_others_there_is_no_line_for_them() -> None:
+def test_without_others_there_is_no_series_for_them() -> None:
     counters = TenantCounters(at_most=2)
     use(counters, "a")
     assert counted(counters) == {"a": 1}
 
 
-def test_a_tenant_of_the_operators_choice_is_always_told_by_name() -> None:
+def test_a_tenant_of_the_operators_choice_is_always_named() -> None:
     counters = TenantCounters(at_most=0, always=("vip",))
     use(counters, "vip", 3)
     use(counters, "a")
     assert counted(counters) == {"vip": 3, OTHER: 1}
 
 
-def test_a_tenant_that_becomes_busy_gets_a_name_and_what_was_counted_stays_where_it_was() -> None:
+def test_a_busy_tenant_becomes_named_and_no_counter_goes_back() -> None:
     clock = Clock()
     counters = TenantCounters(at_most=1, clock=clock)
     election = elections(counters, clock)
@@ -72,7 +72,7 @@ def test_a_name_is_kept_against_a_rival_that_is_only_a_little_busier() -> None:
     assert "first" in counters.named()
 
 
-def test_what_was_long_ago_counts_less() -> None:
+def test_older_uses_count_less() -> None:
     clock = Clock()
     counters = TenantCounters(at_most=1, clock=clock)
     election = elections(counters, clock)

@@ -1,4 +1,4 @@
-"""Spans, sent to a real collector."""
+"""Spans in a real collector."""
 
 import sys
 
@@ -14,9 +14,9 @@ FACTS = {"method": "POST", "route": "/predict", "status": 200, "request_id": "r-
 
 def test_a_request_becomes_a_span_of_the_clients_trace() -> None:
     with collecting() as collector:
-        tracing = RequestTracer(collector.url)
-        tracing.trace([(b"traceparent", PARENT.encode())], 100.0, 100.5, FACTS)
-        tracing.close()
+        tracer = RequestTracer(collector.url)
+        tracer.trace([(b"traceparent", PARENT.encode())], 100.0, 100.5, FACTS)
+        tracer.close()
     (span,) = collector.spans
     assert (span.name, span.trace_id.hex(), span.parent_span_id.hex()) == ("POST /predict", PARENT[3:35], PARENT[36:52])
     assert span.end_time_unix_nano - span.start_time_unix_nano == 500_000_000
@@ -29,7 +29,7 @@ def test_a_request_becomes_a_span_of_the_clients_trace() -> None:
     }
 
 
-def test_without_the_packages_the_setting_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_packages_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(BadSetting, match=r"pip install 'sluice\[tracing\]'"):
         RequestTracer("http://127.0.0.1:1/v1/traces")

@@ -1,4 +1,4 @@
-"""Workers that find each other."""
+"""The workers of one service collect metrics from each other."""
 
 import asyncio
 from pathlib import Path
@@ -14,16 +14,16 @@ async def page_of_first() -> bytes:
     return b"first"
 
 
-async def test_each_has_a_place_and_hears_the_others(tmp_path: Path) -> None:
+async def test_each_worker_has_an_index_and_collects_from_the_others(tmp_path: Path) -> None:
     first, second = WorkerGroup(tmp_path, 3), WorkerGroup(tmp_path, 3)
     assert (first.index, second.index) == (0, 1)
     await first.listen(page_of_first)
-    assert await second.collect() == [b"first"], "the third has not come yet"
+    assert await second.collect() == [b"first"], "the third has not started"
     first.close()
     second.close()
 
 
-async def test_a_place_that_was_left_is_taken_again(tmp_path: Path) -> None:
+async def test_a_released_index_is_claimed_again(tmp_path: Path) -> None:
     first, second = WorkerGroup(tmp_path, 2), WorkerGroup(tmp_path, 2)
     await first.listen(page_of_first)
     first.close()
@@ -35,7 +35,7 @@ async def test_a_place_that_was_left_is_taken_again(tmp_path: Path) -> None:
     second.close()
 
 
-async def test_one_who_hangs_is_left_out(tmp_path: Path) -> None:
+async def test_a_worker_that_hangs_is_left_out(tmp_path: Path) -> None:
     first, second = WorkerGroup(tmp_path, 2), WorkerGroup(tmp_path, 2)
     over = asyncio.Event()
 

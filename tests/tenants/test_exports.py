@@ -1,4 +1,4 @@
-"""Exports of one worker: so many at a time, and a place is free again however an export ends."""
+"""Concurrent exports of one worker are limited, and every way to end one frees its slot."""
 
 import pytest
 
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.anyio
 
 
 def tenant(state: TenantState | None = None) -> Tenant:
-    return Tenant("acme", state or replay(random_log(3)), Position("born", 0, "born"))
+    return Tenant("acme", state or replay(random_log(3)), Position("incarnation", 0, "incarnation"))
 
 
-async def test_an_export_that_is_read_to_its_end_leaves_its_place() -> None:
+async def test_a_complete_export_frees_its_slot() -> None:
     exports, exported = Exports(1), tenant()
     for _ in range(3):
         file = b"".join([piece async for piece in exports.file(exported)])
@@ -26,7 +26,7 @@ async def test_an_export_that_is_read_to_its_end_leaves_its_place() -> None:
     assert exports.in_progress == 0
 
 
-async def test_there_are_only_so_many_at_a_time() -> None:
+async def test_concurrent_exports_are_limited() -> None:
     exports = Exports(2)
     first, second, third = (exports.file(tenant()) for _ in range(3))
     await anext(first)
@@ -37,13 +37,13 @@ async def test_there_are_only_so_many_at_a_time() -> None:
     assert await anext(exports.file(tenant()))
 
 
-async def test_an_export_that_nobody_began_to_read_has_no_place() -> None:
+async def test_an_export_that_was_not_started_takes_no_slot() -> None:
     exports = Exports(1)
     exports.file(tenant())
     assert await anext(exports.file(tenant()))
 
 
-async def test_an_export_that_fails_leaves_its_place() -> None:
+async def test_a_failed_export_frees_its_slot() -> None:
     exports, broken = Exports(1), tenant()
     broken.state.model.tally[0] = float("inf")
     with pytest.raises(ModelNotFinite):

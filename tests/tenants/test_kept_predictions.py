@@ -1,4 +1,4 @@
-"""Predictions that wait for feedback."""
+"""Predictions kept for feedback."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ import pytest
 from app.storage.client import connect
 from app.storage.predictions import PredictionStore
 from app.storage.redis_keys import keys_of
-from app.tenants import kept_predictions as pending_module
+from app.tenants import kept_predictions
 from app.tenants.errors import PredictionExpired
 from app.tenants.kept_predictions import KeptPrediction, KeptPredictions
 from app.tenants.registry import Tenants, cancel_all
@@ -50,7 +50,7 @@ async def kept(tenants: Tenants, pending: KeptPredictions, given: bytes, name: s
     return prediction_id
 
 
-async def test_a_prediction_is_known_at_once_here_and_soon_everywhere(store: Server, tmp_path: Path) -> None:
+async def test_a_prediction_is_found_here_at_once_and_elsewhere_soon(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
         names = [await kept(tenants, here, b"%d" % n) for n in range(700)]
         assert len(set(names)) == len(names)
@@ -65,8 +65,8 @@ async def test_a_prediction_is_known_at_once_here_and_soon_everywhere(store: Ser
 async def test_predictions_kept_together_are_found_each_by_its_id(
     store: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_module, "BLOCK_BYTES", 100)  # so that they lie in several blocks,
-    monkeypatch.setattr(pending_module, "ROUND_TRIP_BYTES", 300)  # and are written in several journeys
+    monkeypatch.setattr(kept_predictions, "BLOCK_BYTES", 100)  # several blocks
+    monkeypatch.setattr(kept_predictions, "ROUND_TRIP_BYTES", 300)  # and several round trips
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as here, pending_of(store.url) as there:
         tenant = await tenants.hold("acme")
         verdict = tenant.predict(feedback(1).example)
@@ -86,7 +86,7 @@ def keep(pending: KeptPredictions, tenant: Tenant, given: list[bytes], verdict: 
 @pytest.mark.parametrize(
     "prediction_id", ["", "-", "x-y", "x-1", "a-b-3", "é-1", "0123456789ab-1-0-1", "0123456789ab-1-0-ffffffff"]
 )
-async def test_what_is_not_kept_has_expired(store: Server, prediction_id: str) -> None:
+async def test_an_id_that_is_not_kept_has_expired(store: Server, prediction_id: str) -> None:
     async with pending_of(store.url) as pending:
         with pytest.raises(PredictionExpired):
             await pending.recall("acme", prediction_id)
@@ -110,7 +110,7 @@ async def test_a_changed_id_finds_nothing(store: Server, tmp_path: Path) -> None
         assert (await pending.recall("acme", second)).given == b"second"
 
 
-async def test_nothing_is_kept_where_it_is_turned_off(store: Server, tmp_path: Path) -> None:
+async def test_nothing_is_kept_if_it_is_turned_off(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
         tenant = await tenants.configure("acme", {"keep_predictions": False})
         verdict = tenant.predict(feedback(1).example)
@@ -120,7 +120,7 @@ async def test_nothing_is_kept_where_it_is_turned_off(store: Server, tmp_path: P
             assert off.keep(tenant, b"x", verdict) is None
 
 
-async def test_while_the_store_is_away_nothing_is_promised(store: Server, tmp_path: Path) -> None:
+async def test_nothing_is_kept_while_the_store_is_unavailable(store: Server, tmp_path: Path) -> None:
     status = Status()
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url, status) as pending:
         tenant = await tenants.hold("acme")
@@ -128,7 +128,7 @@ async def test_while_the_store_is_away_nothing_is_promised(store: Server, tmp_pa
         assert pending.keep(tenant, b"x", tenant.predict(feedback(1).example)) is None
 
 
-async def test_whoever_predicts_many_waits_for_the_writer_but_not_for_a_store_that_hangs(
+async def test_a_large_request_waits_for_the_writer_but_not_for_a_store_that_hangs(
     store: Server, tmp_path: Path
 ) -> None:
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
@@ -157,7 +157,7 @@ async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path
         assert [key.decode() for key in left] == [keys_of("acme").meta]
 
 
-async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tmp_path: Path) -> None:
+async def test_of_too_many_predictions_the_newest_are_kept(store: Server, tmp_path: Path) -> None:
     connection = connect(store.url)
     pending = KeptPredictions(PredictionStore(connection, 60, 100), Status(), enabled=True)
     async with worker(store.url, tmp_path) as tenants:
@@ -171,7 +171,7 @@ async def test_of_many_predictions_at_once_the_newest_are_kept(store: Server, tm
     await connection.aclose()
 
 
-async def test_only_predictions_of_tenants_whose_node_is_there_are_kept(store: Server, tmp_path: Path) -> None:
+async def test_predictions_of_tenants_on_a_failed_node_are_not_kept(store: Server, tmp_path: Path) -> None:
     status = Status()
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url, status) as pending:
         tenant, away = await tenants.hold("acme"), await tenants.hold("away")

@@ -1,4 +1,4 @@
-"""A cluster of which a node is away: tenants of the others are followed, and what cannot be followed is caught up."""
+"""Comparison of tenants with their logs, and a cluster of which a node is down."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,11 +10,12 @@ from redis.crc import key_slot
 
 from app.storage.errors import StoreUnavailable
 from app.storage.redis_keys import keys_of
+from app.tenants import log_follower
 from app.tenants.registry import Tenants
-from tests.servers import ClusterOfThree, cluster
+from tests.servers import ClusterOfThree, Server, cluster
 from tests.tenants.workers import digest, feedback, give, replayed, until, worker
 
-pytestmark = [pytest.mark.anyio, pytest.mark.e2e]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 NAMES = [f"tenant-{k}" for k in range(12)]
 
@@ -35,7 +36,8 @@ def are_at(tenants: Tenants, names: list[str], version: int) -> bool:
     return all(tenant is not None and tenant.state.version == version for tenant in held)
 
 
-async def test_while_a_node_is_away_others_are_followed_and_the_worker_is_ready(
+@pytest.mark.e2e
+async def test_while_a_node_is_down_the_others_are_followed_and_the_worker_is_ready(
     three: ClusterOfThree, tmp_path: Path
 ) -> None:
     lost, there = [[name for name in NAMES if is_on_the_first(name) == on] for on in (True, False)]
@@ -53,9 +55,7 @@ async def test_while_a_node_is_away_others_are_followed_and_the_worker_is_ready(
             await until(partial(are_at, b, there, number))
             assert b.ready().ready
         assert "shards are away" in b.ready().parts["redis"].detail
-        assert [bool(b.follower.trouble_with(name)) for name in lost + there] == [True] * len(lost) + [False] * len(
-            there
-        )
+        assert {name for name in NAMES if keys_of(name).changes in b.follower.away} == set(lost)
         for name in lost:
             with pytest.raises(StoreUnavailable):
                 await give(a, name, feedback(2))
@@ -68,7 +68,8 @@ async def test_while_a_node_is_away_others_are_followed_and_the_worker_is_ready(
             assert await digest(a, name) == await digest(b, name) == await replayed(three.url, name)
 
 
-async def test_without_any_node_a_worker_is_not_ready_until_they_are_back(
+@pytest.mark.e2e
+async def test_a_worker_without_any_node_is_not_ready_until_they_are_back(
     three: ClusterOfThree, tmp_path: Path
 ) -> None:
     async with worker(three.url, tmp_path) as a:
@@ -77,7 +78,7 @@ async def test_without_any_node_a_worker_is_not_ready_until_they_are_back(
         for node in three.nodes:
             node.kill()
         await until(lambda: not a.ready().ready)
-        for _ in range(30):  # and that is how it stays, whoever looks
+        for _ in range(30):  # and stays so
             await asyncio.sleep(0.05)
             assert not a.ready().ready
         for node in three.nodes:
@@ -88,7 +89,8 @@ async def test_without_any_node_a_worker_is_not_ready_until_they_are_back(
         assert await digest(a, "acme") == await replayed(three.url, "acme")
 
 
-async def test_a_worker_that_begins_while_a_node_is_away_serves_the_others(
+@pytest.mark.e2e
+async def test_a_worker_that_starts_while_a_node_is_down_serves_the_others(
     three: ClusterOfThree, tmp_path: Path
 ) -> None:
     lost, there = [next(name for name in NAMES if is_on_the_first(name) == on) for on in (True, False)]
@@ -108,3 +110,33 @@ async def test_a_worker_that_begins_while_a_node_is_away_serves_the_others(
             await until(partial(are_at, b, [lost], 2))
             for name in (lost, there):
                 assert await digest(b, name) == await replayed(three.url, name)
+
+
+@pytest.fixture
+def _three_at_once(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.flush_all()
+    monkeypatch.setattr(log_follower, "COMPARED_AT_ONCE", 3)
+
+
+@pytest.mark.usefixtures("_three_at_once")
+async def test_a_pass_compares_every_tenant_once(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        for name in NAMES[:9]:
+            await give(tenants, name, feedback(1))
+        tenants.follower._to_compare = iter(())  # noqa: SLF001
+        seen = []
+        for _ in range(3):
+            seen += [tenant.name for tenant in tenants.follower._next_tenants()]  # noqa: SLF001
+            tenants.held(NAMES[0])
+            tenants.held(NAMES[8])
+        assert sorted(seen) == NAMES[:9]
+
+
+@pytest.mark.usefixtures("_three_at_once")
+async def test_a_pass_skips_evicted_tenants(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        for name in NAMES[:9]:
+            await give(tenants, name, feedback(1))
+        tenants.follower._to_compare = iter(NAMES[6:9])  # noqa: SLF001
+        await tenants.delete(NAMES[7])
+        assert [tenant.name for tenant in tenants.follower._next_tenants()] == [NAMES[6], NAMES[8]]  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Workers that share a store: exactly once, in one order, bit for bit."""
+"""Workers that share a store apply each event once, in one order, bit for bit."""
 
 import asyncio
 from pathlib import Path
@@ -84,7 +84,7 @@ async def test_one_id_twice_in_one_call_is_one_event(store: Server, tmp_path: Pa
     assert second.duplicate
 
 
-async def test_a_lost_lock_or_a_dead_writer_leaves_no_litter(store: Server, tmp_path: Path) -> None:
+async def test_chunks_of_a_dead_writer_are_removed(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(50)))
         store.ask("HSET", keys_of("acme").chunks, "0" * 32, b"half-written")
@@ -103,7 +103,7 @@ async def test_names_are_in_the_log_once_and_known_to_every_worker(store: Server
         assert b"class:" not in store.ask("XREVRANGE", keys_of("acme").log, "+", "-", "COUNT", 1)[0][1][b"p"]
 
 
-async def test_an_id_finds_its_answer_without_the_input(store: Server, tmp_path: Path) -> None:
+async def test_a_feedback_id_finds_its_answer_without_the_input(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         (given,) = await give(tenants, "acme", feedback(1, "id-1", label=1))
         tenant = await tenants.hold("acme")
@@ -114,8 +114,8 @@ async def test_an_id_finds_its_answer_without_the_input(store: Server, tmp_path:
             await tenant.earlier_answer("id-1", -1)
 
 
-async def test_whoever_writes_for_himself_may_go_away(store: Server, tmp_path: Path) -> None:
-    """Nobody knows then whether his label has arrived; those behind him are not held up, and the log is followed."""
+async def test_the_request_that_writes_may_be_cancelled(store: Server, tmp_path: Path) -> None:
+    """Its label may be in the log or not; later requests are not delayed, and the log is followed."""
     async with worker(store.url, tmp_path) as tenants:
         tenant = await tenants.hold("acme")
         store.freeze()
@@ -136,7 +136,7 @@ async def test_whoever_writes_for_himself_may_go_away(store: Server, tmp_path: P
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")
 
 
-async def test_labels_that_come_together_share_their_journeys(store: Server, tmp_path: Path) -> None:
+async def test_concurrent_labels_share_round_trips(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await tenants.hold("acme")
         before = int(store.ask("INFO", "commandstats")["cmdstat_evalsha"]["calls"])

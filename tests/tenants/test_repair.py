@@ -1,4 +1,4 @@
-"""The store lost something, or has something else: what repair.py promises."""
+"""Repair of tenants whose store has lost or changed events."""
 
 import asyncio
 from pathlib import Path
@@ -34,7 +34,7 @@ async def test_an_emptied_store_gets_its_tenants_back(store: Server, tmp_path: P
         assert (await digest(fresh, "acme"))[0] == 41
 
 
-async def test_what_a_worker_has_only_read_is_put_back_with_all_its_events(store: Server, tmp_path: Path) -> None:
+async def test_events_that_a_worker_has_only_read_are_put_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as earlier:
         await give(earlier, "acme", *(feedback(number) for number in range(20)))
     async with worker(store.url, tmp_path) as late:
@@ -44,7 +44,7 @@ async def test_what_a_worker_has_only_read_is_put_back_with_all_its_events(store
         assert await replayed(store.url, "acme") == before
 
 
-async def test_feedback_that_meets_an_emptied_store_is_learnt_all_the_same(store: Server, tmp_path: Path) -> None:
+async def test_feedback_for_an_emptied_store_is_learnt(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(10)))
         store.flush_all()
@@ -63,7 +63,7 @@ async def test_events_that_a_failover_lost_are_appended_again(store: Server, tmp
         assert again.duplicate
 
 
-async def test_feedback_on_a_log_that_fell_behind_goes_on_behind_what_was_lost(store: Server, tmp_path: Path) -> None:
+async def test_feedback_on_a_log_that_fell_behind_comes_after_the_lost_events(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(20)))
         lose(store, "acme", 5)
@@ -72,9 +72,7 @@ async def test_feedback_on_a_log_that_fell_behind_goes_on_behind_what_was_lost(s
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")
 
 
-async def test_known_events_are_appended_again_behind_what_others_have_appended_meanwhile(
-    store: Server, tmp_path: Path
-) -> None:
+async def test_known_events_are_appended_again_after_events_of_others(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await b.hold("acme")
         await give(a, "acme", *(feedback(number) for number in range(10)))
@@ -91,10 +89,8 @@ async def test_known_events_are_appended_again_behind_what_others_have_appended_
         assert is_empty(tmp_path)
 
 
-async def test_feedback_that_was_in_the_log_when_the_store_was_emptied_is_not_taken_for_learnt(
-    store: Server, tmp_path: Path
-) -> None:
-    """Another worker may put back what it knew before, and write on: then the same version is another event."""
+async def test_feedback_that_an_emptied_store_lost_is_not_acknowledged(store: Server, tmp_path: Path) -> None:
+    """Another worker may put back its state and continue: then the same version is another event."""
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await give(a, "acme", *(feedback(number) for number in range(10)))
         assert (await digest(b, "acme"))[0] == 10
@@ -128,16 +124,17 @@ async def test_a_retry_after_the_store_was_emptied_is_still_a_retry(store: Serve
             assert again.outcome == given[7].outcome
 
 
-async def test_another_history_counts_and_ours_is_kept_in_a_file(store: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [0, 30])
+async def test_another_history_wins_and_ours_is_saved_to_a_file(store: Server, tmp_path: Path, others: int) -> None:
     async with worker(store.url, tmp_path) as earlier:
         await give(earlier, "acme", *(feedback(number) for number in range(20)))
         await earlier.snapshot("acme")
-    async with worker(store.url, tmp_path) as ours:  # which does not know what the events before the snapshot were
+    async with worker(store.url, tmp_path) as ours:  # it does not know the events before the snapshot
         before = await digest(ours, "acme")
         lose(store, "acme", 15)
         store.ask("DEL", keys_of("acme").headers)
         async with worker(store.url, tmp_path) as theirs:
-            await give(theirs, "acme", *(feedback(number) for number in range(100, 130)))
+            await give(theirs, "acme", *(feedback(number) for number in range(100, 100 + others)))
             await ours.follower.compare_once()
             assert await digest(ours, "acme") == await digest(theirs, "acme") == await replayed(store.url, "acme")
         model = rescued(tmp_path, "acme-20-*.sluice")
@@ -146,7 +143,7 @@ async def test_another_history_counts_and_ours_is_kept_in_a_file(store: Server, 
         assert (tenant.state.version, tenant.state.digest) == before
 
 
-async def test_a_deleted_tenant_is_dropped_by_all_and_not_put_back(store: Server, tmp_path: Path) -> None:
+async def test_a_deleted_tenant_is_dropped_by_all_workers_and_not_put_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path, auto_create=False) as a, worker(store.url, tmp_path) as b:
         await give(b, "acme", feedback(1))
         await a.hold("acme")
@@ -158,7 +155,7 @@ async def test_a_deleted_tenant_is_dropped_by_all_and_not_put_back(store: Server
         assert is_empty(tmp_path)
 
 
-async def test_a_tenant_that_was_deleted_and_made_anew_is_the_new_one(store: Server, tmp_path: Path) -> None:
+async def test_a_tenant_that_was_deleted_and_created_again_is_the_new_one(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await give(a, "acme", *(feedback(number) for number in range(5)))
         await b.hold("acme")
@@ -170,7 +167,7 @@ async def test_a_tenant_that_was_deleted_and_made_anew_is_the_new_one(store: Ser
         assert is_empty(tmp_path)
 
 
-async def test_an_import_replaces_the_tenant_for_all(store: Server, tmp_path: Path) -> None:
+async def test_an_import_replaces_the_tenant_on_all_workers(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await give(a, "other", *(feedback(number) for number in range(30)))
         model = b"".join([piece async for piece in await a.export("other")])

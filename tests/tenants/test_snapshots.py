@@ -1,4 +1,4 @@
-"""Snapshots: when, how many, what they cost, and what happens when one cannot be used."""
+"""Snapshots: when they are taken, how many are kept, and what happens when one cannot be used."""
 
 import logging
 from pathlib import Path
@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.storage.client import connect
-from app.storage.event_log import Draft, Group, EventLog, Position
+from app.storage.event_log import Draft, EventLog, Group, Position
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import SnapshotBusy, TenantDamaged
 from app.tenants.snapshotter import SnapshotPolicy
@@ -49,7 +49,7 @@ async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Pat
         await until(lambda: ladder(store, "few"))
 
 
-async def test_the_end_of_a_worker_takes_what_is_missing(store: Server, tmp_path: Path) -> None:
+async def test_shutdown_takes_missing_snapshots(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", feedback(1))
         tenants.follower.trouble = "it was away a moment ago"
@@ -57,7 +57,7 @@ async def test_the_end_of_a_worker_takes_what_is_missing(store: Server, tmp_path
         assert ladder(store, "acme") == [1]
 
 
-async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, tmp_path: Path) -> None:
+async def test_some_snapshots_are_kept_and_the_log_is_trimmed_before_them(store: Server, tmp_path: Path) -> None:
     policy = SnapshotPolicy(every_events=10**9, kept=2, retained_events=5)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         for start in range(0, 40, 10):
@@ -97,7 +97,7 @@ async def test_a_second_snapshot_writes_only_what_changed(store: Server, tmp_pat
 
 
 async def broken(store: Server, tmp_path: Path, how: str) -> tuple[int, str]:
-    """A tenant with snapshots at 10 and 20 and a log up to 30, whose newest snapshot is broken."""
+    """Create a tenant with snapshots at 10 and 20 and a log up to 30, whose newest snapshot is broken."""
     async with worker(store.url, tmp_path) as tenants:
         for start in (0, 10):
             await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
@@ -161,7 +161,7 @@ async def test_an_event_of_a_later_version_stops_its_tenant_only(store: Server, 
         assert (await digest(tenants, "other"))[0] == 1
 
 
-async def test_an_event_that_cannot_be_applied_stops_nobody_else(store: Server, tmp_path: Path) -> None:
+async def test_an_event_that_cannot_be_applied_does_not_stop_other_tenants(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         tenant = await tenants.hold("acme")
         with pytest.raises(TenantDamaged):
@@ -187,10 +187,8 @@ async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store
 
 
 @pytest.mark.parametrize("others", [1, 2, 3])
-async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
-    store: Server, tmp_path: Path, others: int
-) -> None:
-    """After a failover, a worker may not have looked yet, and others have gone on from where the log stands."""
+async def test_a_state_that_is_not_on_the_log_is_not_committed(store: Server, tmp_path: Path, others: int) -> None:
+    """After a failover, others may have appended before this worker has compared itself with the log."""
     async with worker(store.url, tmp_path) as a:
         await give(a, "acme", *(feedback(number) for number in range(10)))
         tenant = await a.hold("acme")
@@ -210,7 +208,7 @@ async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
 async def test_a_snapshot_of_another_history_is_set_aside(
     store: Server, tmp_path: Path, others: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the version where the log stands, and before it; the good one below is used."""
+    """At the version of the log, and before it; the older good one is used."""
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(5)))
         await tenants.snapshot("acme")

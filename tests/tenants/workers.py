@@ -1,4 +1,4 @@
-"""Workers in one process: several registries on one real store, as if each were a service of its own."""
+"""Several workers in one process, on one real store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -38,7 +38,7 @@ async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tena
 
 
 def feedback(number: int, feedback_id: str | None = None, label: int | None = None) -> Feedback:
-    """The same for the same number, whoever asks."""
+    """Return feedback that depends on the number only."""
     rng = np.random.default_rng(number)
     label = label or (1 if rng.random() < 0.5 else -1)
     features = {f"f{k}": float(rng.integers(1, 4)) for k in rng.integers(0, 300, 10).tolist()}
@@ -52,23 +52,23 @@ async def give(tenants: Tenants, name: str, *items: Feedback) -> list[FeedbackRe
 
 
 async def digest(tenants: Tenants, name: str) -> tuple[int, str]:
-    """Version and digest, after a look at where the log is."""
+    """Return version and digest, after a comparison with the log."""
     tenant = await tenants.hold(name, create=False)
     await tenants.follower.compare_once()
     return tenant.state.version, tenant.state.digest
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for something that is about to happen."""
+    """Wait until a condition holds."""
     for _ in range(500):
         if holds():
             return
         await asyncio.sleep(0.02)
-    raise AssertionError("it did not happen within 10 s")
+    raise AssertionError("the condition does not hold after 10 s")
 
 
 async def replayed(url: str, name: str) -> tuple[int, str]:
-    """What the log alone says."""
+    """Return version and digest of a replay of the log."""
     connection = connect(url)
     entries = await EventLog(connection, 60).read(name, 0, 1_000_000)
     await connection.aclose()
@@ -80,7 +80,7 @@ async def replayed(url: str, name: str) -> tuple[int, str]:
 
 
 def lose(store: Server, name: str, events: int) -> None:
-    """Make the log what it was some events ago, as a failover to a replica behind its primary does."""
+    """Drop the last events of a log, as a failover to a replica behind its primary does."""
     keys = keys_of(name)
     entries = store.ask("XRANGE", keys.log, "-", "+")
     kept = entries[:-events]

@@ -1,4 +1,4 @@
-"""An embedded Valkey for the length of a block, and a key to write and read."""
+"""An embedded Valkey for the length of a block, with functions to write and read a key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

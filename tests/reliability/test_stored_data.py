@@ -1,4 +1,4 @@
-"""What an operator allows of models and names, asked of real services; what was accepted before outlives it."""
+"""Stored data survives new limits and overflows."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ FILE = {"content-type": "application/octet-stream"}
 LONG = "a" * 100
 
 
-def test_caps_hold_for_what_is_new_and_leave_what_is_there(tmp_path: Path) -> None:
+def test_limits_apply_to_new_data_and_not_to_stored_data(tmp_path: Path) -> None:
     with Service(tmp_path).start() as service:
         service.feedback("old", features={LONG: 1, "b": 2}, label=1).raise_for_status()
         before = service.digest("old")
@@ -35,7 +35,7 @@ def test_caps_hold_for_what_is_new_and_leave_what_is_there(tmp_path: Path) -> No
         assert (refused.status_code, refused.json()["type"]) == (422, "/problems/bad-setting")
 
 
-def test_a_tenant_whose_numbers_overflow_outlives_a_restart(tmp_path: Path) -> None:
+def test_a_tenant_whose_numbers_overflow_survives_a_restart(tmp_path: Path) -> None:
     with Service(tmp_path, snapshot_every_events=1, snapshots_kept=1, log_retention_events=0).start() as service:
         foreign = overwhelmed(sound("ftrl"), 1e308)
         service.request("POST", "/tenants/acme/import", content=foreign, headers=FILE).raise_for_status()

@@ -1,12 +1,12 @@
-"""An export of a tenant, imported into another service on another store: the same digest and the same scores."""
+"""An exported tenant in another service on another store has the same digest and the same scores."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.reliability.deployments import SERVER, Deployment, deployment
-from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
+from tests.reliability.traffic import feed, feedback
 from tests.services import Service
 
 pytestmark = pytest.mark.timeout(60)
@@ -32,7 +32,7 @@ def score(service: Service, tenant: str, k: int) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("algorithm", ["cs-ssol", "cs-fsol", "ftrl"])
-def test_an_imported_tenant_is_the_same_and_goes_on_the_same(
+def test_an_imported_tenant_is_identical_and_learns_identically(
     here: Deployment, there: Deployment, algorithm: str
 ) -> None:
     (old,), (new,) = here.services, there.services
@@ -52,7 +52,7 @@ def test_an_imported_tenant_is_the_same_and_goes_on_the_same(
     check([new], name)
 
 
-def test_an_import_does_not_replace_a_tenant_unless_told_to(here: Deployment, there: Deployment) -> None:
+def test_an_import_replaces_a_tenant_only_with_replace(here: Deployment, there: Deployment) -> None:
     (old,), (new,) = here.services, there.services
     feed([old], "taken", 10)
     feed([new], "taken", 20)

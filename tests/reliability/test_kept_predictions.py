@@ -1,4 +1,4 @@
-"""Feedback by prediction_id: what is kept of a prediction, for how long, and when it is not."""
+"""Feedback by prediction_id: which predictions are kept, and for how long."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -6,8 +6,8 @@ from itertools import count
 import pytest
 
 from tests.reliability.deployments import SERVER, Deployment, deployment
-from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check
+from tests.reliability.traffic import feed, feedback
 from tests.services import Service, wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -17,7 +17,7 @@ FEATURES = {"features": feedback(4)["features"]}
 
 @pytest.fixture(scope="module", params=[SERVER])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """They keep few predictions; the second one only for a second, the third one none."""
+    """Start three services: the second keeps predictions for a second only, the third keeps none."""
     with deployment(request.param, tmp_path_factory.mktemp("pending"), pending_max_per_tenant=300) as made:
         made.new_service(pending_ttl_seconds=1).launch()
         made.new_service(pending_ttl_seconds=0).launch()
@@ -37,7 +37,7 @@ def labelled(service: Service, tenant: str, prediction_id: str) -> int:
     return service.feedback(tenant, prediction_id=prediction_id, label=1).status_code
 
 
-def test_a_kept_prediction_survives_a_restart_of_the_one_who_made_it(deployed: Deployment, tenant: str) -> None:
+def test_a_kept_prediction_survives_a_restart(deployed: Deployment, tenant: str) -> None:
     service = deployed.services[0]
     predicted = service.predict(tenant, **FEATURES).json()
     service.terminate()
@@ -69,23 +69,23 @@ def test_an_expired_prediction_is_gone(deployed: Deployment, tenant: str) -> Non
     wait_until(lambda: labelled(kept, tenant, prediction_id) == 410, "it never expires")
 
 
-def test_beyond_the_limit_the_oldest_predictions_go(deployed: Deployment, tenant: str) -> None:
+def test_beyond_the_limit_the_oldest_predictions_are_dropped(deployed: Deployment, tenant: str) -> None:
     service = deployed.services[0]
     items = [FEATURES] * 1000
     answer = service.post("/predict/batch", {"tenant": tenant, "items": items}).json()["results"]
     assert labelled(service, tenant, answer[-1]["prediction_id"]) == 200
-    wait_until(lambda: labelled(service, tenant, answer[0]["prediction_id"]) == 410, "the oldest stays")
+    wait_until(lambda: labelled(service, tenant, answer[0]["prediction_id"]) == 410, "the oldest is still kept")
 
 
-def test_a_request_can_ask_not_to_be_kept(deployed: Deployment, tenant: str) -> None:
+def test_a_request_can_opt_out_of_being_kept(deployed: Deployment, tenant: str) -> None:
     assert deployed.services[0].predict(tenant, keep=False, **FEATURES).json()["prediction_id"] is None
 
 
-def test_a_tenant_can_be_told_to_keep_nothing(deployed: Deployment, tenant: str) -> None:
+def test_a_tenant_can_opt_out_of_kept_predictions(deployed: Deployment, tenant: str) -> None:
     service = deployed.services[0]
     service.request("PUT", f"/tenants/{tenant}", json={"keep_predictions": False}).raise_for_status()
     assert service.predict(tenant, **FEATURES).json()["prediction_id"] is None
 
 
-def test_a_service_can_be_told_to_keep_nothing(deployed: Deployment, tenant: str) -> None:
+def test_a_service_can_opt_out_of_kept_predictions(deployed: Deployment, tenant: str) -> None:
     assert deployed.services[2].predict(tenant, **FEATURES).json()["prediction_id"] is None

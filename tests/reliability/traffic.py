@@ -1,4 +1,4 @@
-"""Moderators for tests: many clients that give feedback at once, and know afterwards what was acknowledged."""
+"""Many clients that give feedback concurrently, and record which of it was acknowledged."""
 
 import threading
 import time
@@ -10,12 +10,12 @@ import httpx
 
 from tests.services import Service, new_client, wait_until
 
-NOT_NOW = frozenset({503})  # the only refusal that a feeder takes for an accident
+RETRIABLE = frozenset({503})  # any other error fails the test
 PAUSE_SECONDS = 0.05
 
 
 def feedback(k: int) -> dict[str, Any]:
-    """The k-th example of a stream that is always the same: 1 in 4 is an anomaly, and mostly looks like one."""
+    """Return the k-th example of a fixed stream: 1 in 4 is an anomaly, and mostly looks like one."""
     label = 1 if k % 4 == 0 else -1
     kind = label if k % 11 else -label
     names = [f"{'bad' if kind > 0 else 'good'}:{(k * 7919 + j * 104_729) % 40}" for j in range(3)]
@@ -24,9 +24,9 @@ def feedback(k: int) -> dict[str, Any]:
 
 
 class Feeder:
-    """Threads that give feedback through several services until told to stop, each example under an id of its own.
+    """Threads that give feedback through several services until they are stopped, each example with its own id.
 
-    With `retry` the same id is sent, through the next service, until it is acknowledged.
+    With `retry`, an id is sent again through the next service until it is acknowledged.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class Feeder:
     ) -> None:
         self.tenant = tenant
         self.acknowledged: dict[str, dict[str, Any]] = {}
-        self.refused: dict[str, str] = {}  # and why
+        self.refused: dict[str, str] = {}  # and the reason
         self.problems: list[httpx.Response] = []
-        self.surprises: list[str] = []  # an answer that nobody should get
+        self.surprises: list[str] = []  # unexpected answers
         self._services = services
         self._retry = retry
         self._prefix = prefix
@@ -53,7 +53,7 @@ class Feeder:
         self.stop()
 
     def stop(self) -> None:
-        """Let every client finish what it has begun; with `retry` that means to get it acknowledged."""
+        """Let every client finish its request; with `retry`, until that is acknowledged."""
         self._enough.set()
         for thread in self._threads:
             thread.join(30)
@@ -61,11 +61,11 @@ class Feeder:
         assert not self.surprises, self.surprises[:3]
 
     def wait_for(self, more: int) -> None:
-        """Return when so many more have been acknowledged."""
+        """Wait until this many more are acknowledged."""
         goal = len(self.acknowledged) + more
         wait_until(
             lambda: len(self.acknowledged) >= goal or bool(self.surprises),
-            f"after {len(self.acknowledged)} nothing is acknowledged any more: {list(self.refused.items())[-3:]}",
+            f"after {len(self.acknowledged)} labels no more are acknowledged: {list(self.refused.items())[-3:]}",
             30,
         )
 
@@ -78,7 +78,7 @@ class Feeder:
         feedback_id = f"{self._prefix}-{number}"
         while not self._is_given(http, self._services[turn % len(self._services)], feedback_id, number):
             turn += 1
-            time.sleep(PAUSE_SECONDS)  # whoever is starting just now needs the processor more than we do
+            time.sleep(PAUSE_SECONDS)  # leave the processor to a service that is starting
             if not self._retry or self.surprises:
                 return
 
@@ -94,13 +94,13 @@ class Feeder:
             return True
         self.refused[feedback_id] = answer.text
         self.problems.append(answer)
-        if answer.status_code not in NOT_NOW:
+        if answer.status_code not in RETRIABLE:
             self.surprises.append(f"{feedback_id}: {answer.status_code} {answer.text}")
         return False
 
 
 def feed(services: Sequence[Service], tenant: str, number: int, **options: Any) -> Feeder:  # noqa: ANN401 - the feeder's
-    """Give some feedback, all of which is acknowledged."""
+    """Give feedback until this many labels are acknowledged."""
     with Feeder(services, tenant, **options) as feeder:
         feeder.wait_for(number)
     return feeder
