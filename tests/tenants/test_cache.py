@@ -155,9 +155,12 @@ async def test_the_garbage_collector_does_not_track_tenants(store: Server, tmp_p
 
 async def test_many_tenants_add_no_work_for_the_garbage_collector(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
-        for number in range(250):
+
+        async def prepare(number: int) -> None:
             await give(tenants, f"t{number}", feedback(number))
             await tenants.snapshot(f"t{number}")
+
+        await asyncio.gather(*(prepare(number) for number in range(250)))
     keys_of.cache_clear()
     async with worker(store.url, tmp_path) as tenants:
         for number in range(100):  # these are named in metrics, each with counters of its own
@@ -174,8 +177,7 @@ async def test_many_tenants_add_no_work_for_the_garbage_collector(store: Server,
 
 async def test_the_garbage_collector_does_not_track_dicts_of_all_tenants(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
-        for number in range(150):
-            await give(tenants, f"t{number}", feedback(number))
+        await asyncio.gather(*(give(tenants, f"t{number}", feedback(number)) for number in range(150)))
         tenant = await tenants.hold("t7")
         referring = gc.get_referrers(tenant, tenant.counter)  # those that the collector tracks
         named = 100  # at most, for metrics

@@ -9,6 +9,7 @@ import pytest
 from app.storage.client import connect
 from app.storage.event_log import Draft, EventLog, Group, Position
 from app.storage.redis_keys import keys_of
+from app.tenants import snapshotter
 from app.tenants.errors import SnapshotBusy, TenantDamaged
 from app.tenants.snapshotter import SnapshotPolicy
 from tests.servers import Server
@@ -18,11 +19,12 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 @pytest.fixture(autouse=True)
-def _empty(store: Server) -> None:
+def _empty(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     store.flush_all()
+    monkeypatch.setattr(snapshotter, "CHECK_SECONDS", 0.05)
 
 
-def ladder(store: Server, name: str) -> list[int]:
+def snapshot_versions(store: Server, name: str) -> list[int]:
     return sorted(int(version) for version in store.ask("HKEYS", keys_of(name).headers))
 
 
@@ -42,11 +44,11 @@ async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Pat
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         await give(tenants, "few", feedback(1))
         await give(tenants, "many", *(feedback(number) for number in range(25)))
-        await until(lambda: ladder(store, "many"))
-        assert ladder(store, "few") == []
+        await until(lambda: snapshot_versions(store, "many"))
+        assert snapshot_versions(store, "few") == []
     async with worker(store.url, tmp_path, snapshots=SnapshotPolicy(every_seconds=0.1)) as tenants:
         await give(tenants, "few", feedback(2))
-        await until(lambda: ladder(store, "few"))
+        await until(lambda: snapshot_versions(store, "few"))
 
 
 async def test_shutdown_takes_missing_snapshots(store: Server, tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ async def test_shutdown_takes_missing_snapshots(store: Server, tmp_path: Path) -
         await give(tenants, "acme", feedback(1))
         tenants.follower.trouble = "it was away a moment ago"
         await tenants.stop(5.0)
-        assert ladder(store, "acme") == [1]
+        assert snapshot_versions(store, "acme") == [1]
 
 
 async def test_some_snapshots_are_kept_and_the_log_is_trimmed_before_them(store: Server, tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ async def test_some_snapshots_are_kept_and_the_log_is_trimmed_before_them(store:
         for start in range(0, 40, 10):
             await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
             await tenants.snapshot("acme")
-        assert ladder(store, "acme") == [30, 40]
+        assert snapshot_versions(store, "acme") == [30, 40]
         first = store.ask("XRANGE", keys_of("acme").log, "-", "+", "COUNT", 1)[0][0]
         assert first == b"0-31", "the oldest kept snapshot needs everything behind it"
         before = await digest(tenants, "acme")
@@ -129,7 +131,7 @@ async def test_a_bad_snapshot_is_set_aside_and_the_older_one_used(
             assert await digest(tenants, "acme") == before
             assert (await tenants.hold("acme")).snapshot_version == 10
     assert "tenant acme: snapshot 20 is set aside" in caplog.text
-    assert ladder(store, "acme") == [10]
+    assert snapshot_versions(store, "acme") == [10]
     assert store.ask("HEXISTS", keys_of("acme").aside, 20)
 
 
@@ -198,7 +200,7 @@ async def test_a_state_that_is_not_on_the_log_is_not_committed(store: Server, tm
             await give(b, "acme", *(feedback(100 + number) for number in range(others)))
             with pytest.raises(SnapshotBusy):
                 await a.snapshot("acme")
-            assert ladder(store, "acme") == []
+            assert snapshot_versions(store, "acme") == []
             tenant.in_flight -= 1
             assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
             assert (await a.snapshot("acme")).version == 10 + others
@@ -223,5 +225,5 @@ async def test_a_snapshot_of_another_history_is_set_aside(
     async with worker(store.url, tmp_path) as tenants:
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")
         assert (await tenants.hold("acme")).snapshot_version == 5
-    assert ladder(store, "acme") == [5]
+    assert snapshot_versions(store, "acme") == [5]
     assert "snapshot 10 is set aside: the log has another history than the snapshot" in caplog.text
