@@ -26,23 +26,32 @@ from app.features.featurizer import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
-from app.storage.api_keys import Keyring
+from app.storage.api_keys import ApiKeyStore
 from app.storage.audit_log import AuditLog
-from app.storage.client.connection import Connection, connect
+from app.storage.change_feed import ChangeFeeds
+from app.storage.client import Connection, connect
 from app.storage.errors import StoreUnavailable
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
-from app.storage.predictions import PendingStore
-from app.telemetry.counters import Telemetry
-from app.telemetry.exposition import Exposing
+from app.storage.event_log import EventLog
+from app.storage.predictions import PredictionStore
+from app.storage.snapshots import SnapshotStore
+from app.telemetry.counters import Telemetry, TenantCounters
+from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
-from app.telemetry.tenant_counters import TenantWatches
-from app.telemetry.traces import Tracing
-from app.telemetry.workers import Siblings
-from app.tenants.feature_limit import FeatureCap
-from app.tenants.kept_predictions import Pending
-from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotter import Policy
-from app.tenants.tasks import end
+from app.telemetry.traces import RequestTracer
+from app.telemetry.workers import WorkerGroup
+from app.tenants.cache import RecentEntries, TenantCache
+from app.tenants.exports import Exports
+from app.tenants.feedback import FeedbackHistory
+from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.log_follower import LogFollower, Replayer
+from app.tenants.log_writer import LogWriter
+from app.tenants.measurements import Measurements
+from app.tenants.recovery import Recovery, TenantLoader
+from app.tenants.registry import Tenants, cancel_all
+from app.tenants.repair import Repair
+from app.tenants.rules import FeatureLimit, Rules
+from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
 
 logger = logging.getLogger("sluice")
 
@@ -57,31 +66,32 @@ def create() -> FastAPI:
 def application(settings: Settings) -> FastAPI:
     """The application of one worker."""
     configure(settings.log_level, settings.log_format)  # a worker of several begins without
-    siblings = Siblings.of_environment(settings.workers)
-    telemetry = Telemetry(TenantWatches(settings.metrics_tenants, settings.metrics_tenant_names))
-    tracing = Tracing(settings.traces_url) if settings.traces_url else None
+    workers = WorkerGroup.of_environment(settings.workers)
+    telemetry = Telemetry(TenantCounters(settings.metrics_tenants, settings.metrics_tenant_names))
+    tracing = RequestTracer(settings.traces_url) if settings.traces_url else None
     shedding = Shedding(
         telemetry.requests, settings.max_concurrent_requests, max_lag_seconds=settings.max_lag_milliseconds / 1000
     )
-    limiter = _limiter(settings.requests_per_second, "rate", telemetry, siblings)
-    strangers = _limiter(settings.wrong_keys_per_second, "wrong_key", telemetry, siblings)
-    moderators = buckets(siblings.folder, "labels", MOST_MODERATORS)
+    limiter = _limiter(settings.requests_per_second, "rate", telemetry, workers)
+    strangers = _limiter(settings.wrong_keys_per_second, "wrong_key", telemetry, workers)
+    moderators = buckets(workers.folder, "labels", MOST_MODERATORS)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(_warm)
         assert settings.redis_url is not None  # the server has set it, if the operator has not
         connection = connect(settings.redis_url.get_secret_value(), observe=telemetry.commands.count)
-        tenants = Tenants(connection, _rules(settings), telemetry)
-        store = PendingStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
-        pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
-        exposing = Exposing(telemetry, siblings, tenants.measuring(pending).read)
-        guard = Guard(Keyring(connection), settings.access)
+        tenants = build_tenants(connection, _rules(settings), telemetry)
+        store = PredictionStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
+        kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
+        measurements = Measurements(tenants.cache, tenants.loader, tenants.follower, kept, telemetry.tenants)
+        exposition = Exposition(telemetry, workers, measurements.read)
+        guard = Guard(ApiKeyStore(connection), settings.access)
         app.state.serving = Serving(
             tenants,
-            pending,
+            kept,
             _limits(settings),
-            metrics=exposing.whole_page,
+            metrics=exposition.whole_page,
             guard=guard,
             audit=Audit(AuditLog(connection, settings.audit_max_entries)),
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
@@ -90,18 +100,17 @@ def application(settings: Settings) -> FastAPI:
         )
         await _first_contact(connection, guard)
         tenants.start()
-        await siblings.listen(exposing.own_page)
+        await workers.listen(exposition.own_page)
         behind = [
-            asyncio.create_task(work)
-            for work in (pending.run(), guard.follow(), shedding.probe(), _leave_with_parent())
+            asyncio.create_task(work) for work in (kept.run(), guard.follow(), shedding.probe(), _leave_with_parent())
         ]
         yield
-        await end(behind)
+        await cancel_all(behind)
         with suppress(StoreUnavailable):
-            await pending.write()
+            await kept.write()
         await tenants.stop(settings.shutdown_seconds / 2)
         await connection.aclose()
-        siblings.close()
+        workers.close()
         if tracing is not None:
             await asyncio.to_thread(tracing.close)
 
@@ -111,10 +120,36 @@ def application(settings: Settings) -> FastAPI:
     return create_app(lifespan, watching=watching, shedding=shedding)
 
 
-def _limiter(per_second: int, reason: str, telemetry: Telemetry, siblings: Siblings) -> Limiter | None:
+def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) -> Tenants:
+    """Build the tenants of one worker, from the store up."""
+    log = EventLog(connection, rules.feedback_id_ttl_seconds)
+    snapshots = SnapshotStore(connection)
+    recent = RecentEntries()
+    recovery = Recovery(log, snapshots, recent)
+    cache = TenantCache(rules.memory_budget_bytes, recent, telemetry)
+    replayer = Replayer(log, recovery, recent, cache)
+    repair = Repair(log, snapshots, recovery, recent, rules.rescued, cache.drop, telemetry)
+    writer = LogWriter(log, replayer, cache, repair.repair)
+    history = FeedbackHistory(recovery)
+    return Tenants(
+        rules,
+        log=log,
+        snapshots=snapshots,
+        cache=cache,
+        loader=TenantLoader(recovery, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved),
+        writer=writer,
+        follower=LogFollower(ChangeFeeds(connection), log, replayer, repair, cache.tenants),
+        repair=repair,
+        snapshotter=Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry),
+        exports=Exports(rules.max_concurrent_exports),
+        telemetry=telemetry,
+    )
+
+
+def _limiter(per_second: int, reason: str, telemetry: Telemetry, workers: WorkerGroup) -> Limiter | None:
     if per_second == 0:
         return None
-    callers = buckets(siblings.folder, reason, MOST_CALLERS)
+    callers = buckets(workers.folder, reason, MOST_CALLERS)
     return Limiter(per_second, telemetry.requests, callers=callers, reason=reason)
 
 
@@ -157,12 +192,12 @@ def _rules(settings: Settings) -> Rules:
         auto_create=settings.auto_create_tenants,
         max_weights_moved=settings.max_weights_moved,
         max_concurrent_exports=settings.max_concurrent_exports,
-        features=FeatureCap(settings.max_features_per_tenant),
+        features=FeatureLimit(settings.max_features_per_tenant),
         max_tenants=settings.max_tenants,
         memory_budget_bytes=settings.memory_budget_bytes,
         feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
         rescued=settings.data_dir / "rescued",
-        snapshots=Policy(
+        snapshots=SnapshotPolicy(
             settings.snapshot_every_events,
             settings.snapshot_every_seconds,
             settings.snapshots_kept,

@@ -91,7 +91,7 @@ async def _answered_before(tenant: Tenant, asked: FeedbackIn) -> FeedbackOut | E
     if asked.feedback_id is None:
         return None
     try:
-        found = await tenant.again(asked.feedback_id, asked.label)
+        found = await tenant.earlier_answer(asked.feedback_id, asked.label)
     except SluiceError as error:
         return error
     return told(tenant, asked.label, found[1], found[0]) if found else None

@@ -6,7 +6,7 @@ from typing import Protocol
 from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
-from app.tenants.kept_predictions import Kept
+from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
@@ -55,7 +55,7 @@ class Keeps(Protocol):
     async def give_way(self) -> None:
         """Let others have their turn, and the writer of kept predictions first."""
 
-    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+    async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
         """A kept prediction of this tenant."""
 
 

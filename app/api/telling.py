@@ -5,13 +5,15 @@ import math
 from app.api.wire import FeedbackOut, ServedOut
 from app.learning.errors import SluiceError
 from app.learning.events import Served
-from app.tenants.tenant import Given, Tenant
+from app.tenants.tenant import FeedbackResult, Tenant
 
 NO_LOSS = "no loss: the score was already right by a margin"
 NOT_FINITE = "the score is not finite: weights of the model have overflowed"
 
 
-def told(tenant: Tenant, label: int, served: Served | None, given: Given | SluiceError) -> FeedbackOut | Exception:
+def told(
+    tenant: Tenant, label: int, served: Served | None, given: FeedbackResult | SluiceError
+) -> FeedbackOut | Exception:
     """The outcome, with what had been served."""
     if isinstance(given, Exception):
         return given

@@ -76,7 +76,7 @@ async def show_weights(request: Request) -> Answer:
     """The largest weights by name."""
     count = whole_number(query(request, "top"), "top", TOP, 1, MOST_WEIGHTS)
     tenant = await serving(request).existing(request)
-    async with tenant.steady():
+    async with tenant.lock:
         version = tenant.state.version
         weights = await asyncio.to_thread(top_weights, tenant.state, count)
     return Answer(encode(WeightsOut(tenant.name, version, [WeightOut(**each) for each in weights])))
@@ -84,7 +84,7 @@ async def show_weights(request: Request) -> Answer:
 
 async def shown(tenant: Tenant) -> Answer:
     """Looking at every row of a large model takes long: off the event loop, while nothing is learnt."""
-    async with tenant.steady():
+    async with tenant.lock:
         return Answer(encode(await asyncio.to_thread(tenant_out, tenant.name, tenant.state)))
 
 

@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope
 
 from app.telemetry.counters import Requests
 from app.telemetry.logs import FACTS
-from app.telemetry.traces import Tracing
+from app.telemetry.traces import RequestTracer
 
 UNKNOWN: Final = "unknown"  # no route has this address: an address of a client's choice is no label
 GONE: Final = 499  # the client went away before it was answered
@@ -28,7 +28,7 @@ class Watching:
         *,
         logged: str = "failed",
         with_inputs: bool = False,
-        tracing: Tracing | None = None,
+        tracing: RequestTracer | None = None,
     ) -> None:
         self.requests = requests or Requests()
         self._logged = logged

@@ -10,7 +10,7 @@ import msgspec
 
 from app.auth.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
 from app.auth.keys import ALL, Key, new_key, parts_of
-from app.storage.api_keys import Keyring
+from app.storage.api_keys import ApiKeyStore
 from app.storage.errors import StoreUnavailable
 
 LOOK_SECONDS: Final = 0.5  # so a key that was revoked is refused by every worker within a second
@@ -32,7 +32,7 @@ class Guard:
     """
 
     def __init__(
-        self, keyring: Keyring | None = None, mode: str = "open", now: Callable[[], int] = now_milliseconds
+        self, keyring: ApiKeyStore | None = None, mode: str = "open", now: Callable[[], int] = now_milliseconds
     ) -> None:
         self._keyring = keyring
         self._now = now

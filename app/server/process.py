@@ -21,8 +21,8 @@ from app.api.limits import SPARE_CONNECTIONS, ConnectionLimits
 from app.api.protocol import PatientProtocol
 from app.learning.errors import BadSetting
 from app.settings import Settings
-from app.storage.api_keys import Keyring
-from app.storage.client.connection import connect
+from app.storage.api_keys import ApiKeyStore
+from app.storage.client import connect
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from app.telemetry.logs import configure
@@ -157,7 +157,7 @@ async def _number_of_keys(url: str) -> int | None:
     """None if the store does not answer: then the service waits for it, with its door closed."""
     connection = connect(url)
     try:
-        return len((await Keyring(connection).read())[1])
+        return len((await ApiKeyStore(connection).read())[1])
     except (StoreUnavailable, StoreUnusable):
         return None
     finally:

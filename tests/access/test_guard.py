@@ -7,8 +7,8 @@ import pytest
 from app.auth.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
 from app.auth.keyring import LOOK_SECONDS, Guard
 from app.auth.keys import Key
-from app.storage.api_keys import Keyring
-from app.storage.client.connection import Connection
+from app.storage.api_keys import ApiKeyStore
+from app.storage.client import Connection
 from tests.tenants.workers import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -27,7 +27,7 @@ async def made(guard: Guard, *roles: str, tenants: str = "*", by: Key | None = N
 
 
 async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     key, token = await made(guard, "predict", "review")
     assert guard.admit(token, "predict") == key
     with pytest.raises(Forbidden, match="needs a key with the role admin"):
@@ -37,28 +37,28 @@ async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
 
 @pytest.mark.parametrize("token", [None, "", "nonsense", "sluice_0123456789ab_" + "a" * 43])
 async def test_nobody_else_is_let_in(connection: Connection, token: str | None) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     await made(guard)
     with pytest.raises(Unauthenticated):
         guard.admit(token, "predict")
 
 
 async def test_the_secret_of_another_key_opens_nothing(connection: Connection) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     (first, _), (_, token) = await made(guard), await made(guard)
     with pytest.raises(Unauthenticated):
         guard.admit(f"sluice_{first.id}_{token[20:]}", "predict")
 
 
 async def test_only_hashes_are_in_the_store(connection: Connection) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     _, token = await made(guard)
-    _, records = await Keyring(connection).read()
+    _, records = await ApiKeyStore(connection).read()
     assert all(token[20:].encode() not in record for record in records.values())
 
 
 async def test_a_revoked_key_is_refused_everywhere_within_a_second(connection: Connection) -> None:
-    here, there = Guard(Keyring(connection), "required"), Guard(Keyring(connection), "required")
+    here, there = Guard(ApiKeyStore(connection), "required"), Guard(ApiKeyStore(connection), "required")
     following = asyncio.create_task(there.follow())
     key, token = await made(here)
     await until(lambda: there.recognized(token) == key)
@@ -71,7 +71,7 @@ async def test_a_revoked_key_is_refused_everywhere_within_a_second(connection: C
 
 async def test_a_key_expires_by_itself(connection: Connection) -> None:
     time = Time()
-    guard = Guard(Keyring(connection), "required", time)
+    guard = Guard(ApiKeyStore(connection), "required", time)
     _, token = await guard.create("", ["predict"], ["*"], time.now + 10, None)
     assert guard.admit(token, "predict")
     time.now += 10
@@ -81,7 +81,7 @@ async def test_a_key_expires_by_itself(connection: Connection) -> None:
 
 async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: Connection) -> None:
     time = Time()
-    guard = Guard(Keyring(connection), "required", time)
+    guard = Guard(ApiKeyStore(connection), "required", time)
     old, old_token = await made(guard, "predict", "metrics", tenants="acme,shop-*")
     new, new_token = await guard.rotate(old.id, 60, None)
     assert (new.roles, new.tenants) == (old.roles, old.tenants)
@@ -96,7 +96,7 @@ async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: 
 async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_else_can_come(
     connection: Connection,
 ) -> None:
-    guards = {mode: Guard(Keyring(connection), mode) for mode in ("open", "auto", "required")}
+    guards = {mode: Guard(ApiKeyStore(connection), mode) for mode in ("open", "auto", "required")}
     for guard in guards.values():
         await guard.read()
     assert {mode: guard.is_open for mode, guard in guards.items()} == {"open": True, "auto": True, "required": False}
@@ -109,11 +109,11 @@ async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_e
 @pytest.mark.parametrize("mode", ["auto", "required"])
 async def test_before_the_keys_are_read_nobody_is_let_in(connection: Connection, mode: str) -> None:
     with pytest.raises(KeysUnread):
-        Guard(Keyring(connection), mode).admit("sluice_0123456789ab_" + "a" * 43, "predict")
+        Guard(ApiKeyStore(connection), mode).admit("sluice_0123456789ab_" + "a" * 43, "predict")
 
 
 async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: Connection) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     chief, _ = await made(guard, "admin")
     mine, _ = await made(guard, "admin", tenants="acme,acme-*")
     own, _ = await made(guard, "predict", tenants="acme-eu-*", by=mine)
@@ -131,9 +131,9 @@ async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: 
 
 
 async def test_a_record_that_cannot_be_read_is_no_key(connection: Connection) -> None:
-    guard = Guard(Keyring(connection), "required")
+    guard = Guard(ApiKeyStore(connection), "required")
     _, token = await made(guard)
-    await Keyring(connection).change({"0123456789ab": b"{}"})
+    await ApiKeyStore(connection).change({"0123456789ab": b"{}"})
     await guard.read()
     assert guard.admit(token, "predict")
     assert len(await guard.listed(None)) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from app.cli.store import audit_of
-from app.storage.client.connection import connect
+from app.storage.client import connect
 
 
 def test_the_audit_is_kept_as_long_as_the_services_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import httpx
 
 from app.learning.prequential import Confusion
-from tests.reliability.feeding import feedback
+from tests.reliability.traffic import feedback
 from tests.services import Service, new_client
 
 WORDS = {1: "anomaly", -1: "normal"}

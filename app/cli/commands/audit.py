@@ -13,9 +13,9 @@ from app.auth.keyring import now_milliseconds
 from app.cli.argument_types import duration
 from app.cli.output import console, print_table, printable, warn
 from app.cli.store import audit_of, store
-from app.storage.client.connection import Connection
+from app.storage.client import Connection
 from app.storage.event_codec import FeedbackRecord, decode_record
-from app.storage.event_log import Log
+from app.storage.event_log import EventLog
 
 PAGE: Final = 500  # events of a log that are read at a time, and rows that are laid out as one table
 HEADS: Final = ("time (UTC)", "key", "moderator", "action", "tenant", "detail", "request")
@@ -60,7 +60,7 @@ async def _entries(chosen: Namespace) -> list[AuditEntry]:
 
 
 async def _labels(connection: Connection, tenant: str) -> AsyncIterator[AuditEntry]:
-    log, after = Log(connection, 60), 0
+    log, after = EventLog(connection, 60), 0
     while events := await log.read(tenant, after, PAGE):
         after = events[-1].version
         for event in events:

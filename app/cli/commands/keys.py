@@ -12,7 +12,7 @@ from app.auth.keys import ROLES, Key
 from app.cli.argument_types import duration, names
 from app.cli.output import print_table, warn
 from app.cli.store import audit_of, store
-from app.storage.api_keys import Keyring
+from app.storage.api_keys import ApiKeyStore
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _in_store(action: Callable[[Namespace, Guard, Audit], Awaitable[None]]) -> Callable[[Namespace], None]:
     async def connect_and_run(chosen: Namespace) -> None:
         async with store() as connection:
-            await action(chosen, Guard(Keyring(connection)), Audit(audit_of(connection)))
+            await action(chosen, Guard(ApiKeyStore(connection)), Audit(audit_of(connection)))
 
     return lambda chosen: asyncio.run(connect_and_run(chosen))
 
