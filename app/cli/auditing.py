@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from app.auth.audit import AuditEntry, entries
-from app.auth.keyring import now_milliseconds
+from app.auth.authenticator import now_milliseconds
 from app.cli.storing import audit_of, store
 from app.storage.client.connection import Connection
 from app.storage.event_codec import FeedbackRecord, decode_record

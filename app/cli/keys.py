@@ -14,7 +14,7 @@ from app.cli.showing import table
 
 if TYPE_CHECKING:
     from app.auth.audit import Audit
-    from app.auth.keyring import Guard
+    from app.auth.authenticator import Authenticator
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 DURATION = re.compile(r"(\d{1,9})([smhd])")
@@ -60,27 +60,27 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _running(action: "Callable[[Namespace, Guard, Audit], Awaitable[None]]") -> Callable[[Namespace], None]:
+def _running(action: "Callable[[Namespace, Authenticator, Audit], Awaitable[None]]") -> Callable[[Namespace], None]:
     async def work(chosen: Namespace) -> None:
         from app.auth.audit import Audit  # noqa: PLC0415 - the other commands should not wait for a client of Redis
-        from app.auth.keyring import Guard  # noqa: PLC0415
+        from app.auth.authenticator import Authenticator  # noqa: PLC0415
         from app.cli.storing import audit_of, store  # noqa: PLC0415
         from app.storage.api_keys import Keyring  # noqa: PLC0415
 
         async with store() as connection:
-            await action(chosen, Guard(Keyring(connection)), Audit(audit_of(connection)))
+            await action(chosen, Authenticator(Keyring(connection)), Audit(audit_of(connection)))
 
     return lambda chosen: asyncio.run(work(chosen))
 
 
-async def _create(chosen: Namespace, guard: "Guard", audit: "Audit") -> None:
+async def _create(chosen: Namespace, authenticator: "Authenticator", audit: "Audit") -> None:
     expires_at = None if chosen.expires is None else _now() + 1000 * chosen.expires
     await audit.note("create_key", detail="by the command line")
-    _print_new(*await guard.create(chosen.name, chosen.roles, chosen.tenants, expires_at, None))
+    _print_new(*await authenticator.create(chosen.name, chosen.roles, chosen.tenants, expires_at, None))
 
 
-async def _list(_: Namespace, guard: "Guard", __: "Audit") -> None:
-    keys = await guard.listed(None)
+async def _list(_: Namespace, authenticator: "Authenticator", __: "Audit") -> None:
+    keys = await authenticator.listed(None)
     if not keys:
         print("There is no key yet: sluice keys create makes one.")
         return
@@ -88,14 +88,14 @@ async def _list(_: Namespace, guard: "Guard", __: "Audit") -> None:
     print(table(["id", "name", "roles", "tenants", "expires"], lines))
 
 
-async def _rotate(chosen: Namespace, guard: "Guard", audit: "Audit") -> None:
+async def _rotate(chosen: Namespace, authenticator: "Authenticator", audit: "Audit") -> None:
     await audit.note("rotate_key", detail=f"{chosen.key}, by the command line")
-    _print_new(*await guard.rotate(chosen.key, chosen.overlap, None))
+    _print_new(*await authenticator.rotate(chosen.key, chosen.overlap, None))
 
 
-async def _revoke(chosen: Namespace, guard: "Guard", audit: "Audit") -> None:
+async def _revoke(chosen: Namespace, authenticator: "Authenticator", audit: "Audit") -> None:
     await audit.note("revoke_key", detail=f"{chosen.key}, by the command line")
-    key = await guard.revoke(chosen.key, None)
+    key = await authenticator.revoke(chosen.key, None)
     print(f"key {key.id} is revoked; services refuse it within a second")
 
 
