@@ -115,6 +115,32 @@ async def test_examples_of_requests_are_answered_as_the_schema_says(service: Ser
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/predict", "/feedback", "/features", "/predict/batch", "/feedback/batch"])
+async def test_the_first_example_of_the_page_is_answered_unchanged(service: Service, path: str) -> None:
+    operation = OPERATIONS[f"post {path}"]
+    assert next(iter(operation["requestBody"]["content"])) == "application/json", "the form that Swagger UI chooses"
+    first = next(iter(operation["requestBody"]["content"]["application/json"]["examples"].values()))
+    query = {}
+    for parameter in operation.get("parameters", []):  # Swagger UI fills in defaults and examples, and sends them
+        prefilled = [
+            each[key] for each in (parameter, parameter["schema"]) for key in ("default", "example") if key in each
+        ]
+        if prefilled and parameter["in"] == "query":
+            query[parameter["name"]] = prefilled[0]
+    answer = await service.client.post(path, params=query, json=first["value"])
+    assert answer.status_code == 200, answer.text
+
+
+def test_no_request_is_a_choice_of_schemas_that_generators_turn_into_any() -> None:
+    for operation in OPERATIONS.values():
+        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        if schema is not None:
+            named = SCHEMAS[schema["$ref"].rpartition("/")[2]]
+            assert named["type"] == "object"
+            assert not {"oneOf", "anyOf", "allOf"} & named.keys()
+
+
+@pytest.mark.anyio
 async def test_the_page_needs_no_other_host(service: Service) -> None:
     page = (await service.client.get("/docs")).text
     assert "https://" not in page

@@ -1,8 +1,9 @@
 """What can be scored or learnt: features, a URL, an e-mail, or a text."""
 
+from binascii import a2b_base64
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from app.api.schemas.names import RequestModel, TenantName, optional
 from kernels.examples.canonical import LARGEST_VALUE
@@ -13,10 +14,19 @@ FeatureNumber = Annotated[float, Field(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 Features = Annotated[dict[FeatureName, FeatureNumber | bool | str], Field(min_length=1)]
 
 
+def _check_base64(text: str) -> str:
+    a2b_base64(text, strict_mode=True)
+    return text
+
+
 class EmailBytes(RequestModel):
     """The bytes of an e-mail."""
 
-    base64: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+    base64: Annotated[
+        str,
+        AfterValidator(_check_base64),
+        Field(json_schema_extra={"contentEncoding": "base64"}),
+    ]
 
 
 class InputItem(RequestModel):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, SkipValidation
+from pydantic import BeforeValidator, Field, SkipValidation
 
 from app.api.schemas.inputs import InputItem
 from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName
@@ -11,7 +11,15 @@ from app.api.schemas.problems import ItemErrorResponse
 MAX_EXPLAINED = 100
 EXPLAIN_DESCRIPTION = "How many features to name that moved the score most."
 KEEP_DESCRIPTION = "Whether to keep the input, so that feedback can refer to it by prediction_id."
-Label = Literal[1, -1]
+
+
+def _check_integer(value: object) -> object:
+    if type(value) is not int:  # else 1.0 and true would be labels
+        raise ValueError("must be 1 or -1")
+    return value
+
+
+Label = Annotated[Literal[1, -1], BeforeValidator(_check_integer)]
 Cut = Annotated[
     list[str], Field(default_factory=list, description="What of the input was not read; absent if all was.")
 ]

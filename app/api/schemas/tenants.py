@@ -72,7 +72,8 @@ class TenantSettings(RequestModel):
 
     def changes(self) -> dict[str, Value]:
         """Return the settings that were sent, by name."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+        fields = type(self).model_fields
+        return {fields[name].alias or name: getattr(self, name) for name in fields if name in self.model_fields_set}
 
 
 class CountsResponse(ResponseModel):
