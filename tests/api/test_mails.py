@@ -1,14 +1,12 @@
 """Bodies of the type message/rfc822: a mail as it is, its fields in the query."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
-from app.api.application import create_app
-from app.api.limits import Limits
-from app.api.serving import Serving
-from tests.api.conftest import Service
+from tests.api.conftest import LIMITS, Service, new_app, new_backend
 from tests.api.exchanges import exchange
 from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
 
@@ -24,8 +22,8 @@ def featurizer() -> FakeFeaturizer:
 
 @pytest.fixture
 def app(tenants: FakeTenants, pending: FakePending, featurizer: FakeFeaturizer) -> FastAPI:
-    limits = Limits(max_body_bytes=1000, max_mail_bytes=2000)
-    return create_app(serving=Serving(tenants, pending, limits, featurizer))
+    limits = replace(LIMITS, max_body_bytes=1000, max_mail_bytes=2000)
+    return new_app(new_backend(tenants, pending, limits=limits, featurize=featurizer))
 
 
 async def test_a_mail_is_scored_as_it_is(service: Service, featurizer: FakeFeaturizer) -> None:

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from starlette.types import Message
 
-from app.api.answers import BINARY, Pieces
 from app.api.errors import ClientGone
+from app.api.responses import BINARY, Pieces
 
 pytestmark = pytest.mark.anyio
 PIECES = 100

@@ -92,11 +92,11 @@ async def test_json_is_read_under_all_its_names(service: Service, content_type: 
 @pytest.mark.parametrize(
     ("changes", "culprit"),
     [
-        ({"tenant": "../x"}, "'../x' is no name"),
-        ({"tenant": "a{b}:c"}, "is no name"),
-        ({"tenant": ""}, "is no name"),
-        ({"tenant": "acme\n"}, "is no name"),
-        ({"tenant": "x" * 129}, "is no name"),
+        ({"tenant": "../x"}, "'../x' is not a valid name"),
+        ({"tenant": "a{b}:c"}, "is not a valid name"),
+        ({"tenant": ""}, "is not a valid name"),
+        ({"tenant": "acme\n"}, "is not a valid name"),
+        ({"tenant": "x" * 129}, "is not a valid name"),
         ({"tenant": 7}, "$.tenant"),
         ({"tenant": None}, "$.tenant"),
         ({"explain": 101}, "$.explain"),

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from app.api.answers import encode as as_json
-from app.api.tenants import tenant_out
+from app.api.schemas.tenants import TenantResponse
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, example_of
@@ -63,8 +62,8 @@ def exercise(state: TenantState) -> None:
         state.model.score(each)
         advance_all(state, [FeedbackGiven(each, 1), FeedbackGiven(each, -1)])
     advance_all(state, [FeedbackGiven(example_of({f"n{k}": 1.0 for k in range(100)}), 1)])
-    as_json(tenant_out("forged", state))
-    as_json(top_weights(state, 50))
+    TenantResponse.of("forged", state).model_dump_json()
+    msgspec.json.encode(top_weights(state, 50))
     advance_all(state, [FeaturesRemoved(0.1, 0.5), TenantConfigured({"threshold": 1.0}), FeedbackGiven(example, 1)])
     if copy_state(state).is_finite:  # extreme weights overflow, and what is not finite is not written
         assert load(b"".join(dump(state))).digest == state.digest

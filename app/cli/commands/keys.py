@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from app.auth.audit import Audit
-from app.auth.keyring import Guard
+from app.auth.authenticator import Authenticator
 from app.auth.keys import ROLES, Key
 from app.cli.argument_types import duration, names
 from app.cli.output import print_table, warn
@@ -38,21 +38,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     revoke.set_defaults(run=_in_store(_revoke))
 
 
-def _in_store(action: Callable[[Namespace, Guard, Audit], Awaitable[None]]) -> Callable[[Namespace], None]:
+def _in_store(action: Callable[[Namespace, Authenticator, Audit], Awaitable[None]]) -> Callable[[Namespace], None]:
     async def connect_and_run(chosen: Namespace) -> None:
         async with store() as connection:
-            await action(chosen, Guard(ApiKeyStore(connection)), Audit(audit_of(connection)))
+            await action(chosen, Authenticator(ApiKeyStore(connection)), Audit(audit_of(connection)))
 
     return lambda chosen: asyncio.run(connect_and_run(chosen))
 
 
-async def _create(chosen: Namespace, guard: Guard, audit: Audit) -> None:
+async def _create(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
     expires_at = None if chosen.expires is None else _now() + 1000 * chosen.expires
     await audit.note("create_key", detail="by the command line")
     _print_new(*await guard.create(chosen.name, chosen.roles, chosen.tenants, expires_at, None))
 
 
-async def _list(_: Namespace, guard: Guard, __: Audit) -> None:
+async def _list(_: Namespace, guard: Authenticator, __: Audit) -> None:
     keys = await guard.listed(None)
     if not keys:
         print("There are no keys. Create one with `sluice keys create`.")
@@ -61,12 +61,12 @@ async def _list(_: Namespace, guard: Guard, __: Audit) -> None:
     print_table(("id", "name", "roles", "tenants", "expires"), rows, text_columns=5)
 
 
-async def _rotate(chosen: Namespace, guard: Guard, audit: Audit) -> None:
+async def _rotate(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
     await audit.note("rotate_key", detail=f"{chosen.key}, by the command line")
     _print_new(*await guard.rotate(chosen.key, chosen.overlap, None))
 
 
-async def _revoke(chosen: Namespace, guard: Guard, audit: Audit) -> None:
+async def _revoke(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
     await audit.note("revoke_key", detail=f"{chosen.key}, by the command line")
     key = await guard.revoke(chosen.key, None)
     print(f"key {key.id} is revoked; services refuse it within a second")
@@ -83,7 +83,7 @@ def _expiry(key: Key) -> str:
     if key.expires_at is None:
         return "never"
     time_of_expiry = datetime.fromtimestamp(key.expires_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return time_of_expiry if key.lives(_now()) else f"{time_of_expiry} (expired)"
+    return time_of_expiry if key.is_valid(_now()) else f"{time_of_expiry} (expired)"
 
 
 def _now() -> int:
