@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernels.compiler import SOURCES, cache_folder
+from kernels.registry import ALGORITHMS, load
 
 ASK = "import numba, kernels.compiler; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
@@ -126,6 +127,11 @@ def test_entries_of_several_algorithms_are_loaded_from_disk_and_not_confused(cop
     assert copy.output(USE_ALGORITHMS, "cs-ogd") == "cs-ogd 2.0 2.0 compiled 5"
     both = ["cs-ogd 2.0 2.0 compiled 0", "cpa 1.0 1.0 compiled 0"]
     assert copy.output(USE_ALGORITHMS, "cs-ogd", "cpa").splitlines() == both
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_algorithm_is_compiled_under_the_name_of_its_file(algorithm: str) -> None:
+    assert load(algorithm).learn.__qualname__ == f"{ALGORITHMS[algorithm].split('.')[0]}.learn"
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write to every folder")

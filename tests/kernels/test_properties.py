@@ -189,9 +189,7 @@ def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(al
         model.learn(example, 1)
         scores.append(model.score(example)[0])
     assert scores == sorted(scores)
-    assert (
-        scores[0] < scores[-1] or algorithm == "paum"
-    )  # its cost is a margin, not a rate
+    assert scores[0] < scores[-1] or algorithm == "paum"  # its cost is a margin, not a rate
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
