@@ -1,4 +1,4 @@
-"""Every kernel agrees with its dense reference twin, which was written from the paper."""
+"""Every kernel agrees with its dense reference, which is written from the paper."""
 
 import math
 from itertools import product
@@ -76,7 +76,7 @@ def test_a_long_stream_stays_in_agreement(algorithm: str) -> None:
     stream = random_stream(seed=5, examples=3000, dimension=12, active=5)
     options = load(algorithm).options
     change = {"target_sparsity": 0.4} if "target_sparsity" in options else {}
-    change |= {"forgetting": 0.3} if "forgetting" in options else {}  # enough to settle the common factor several times
+    change |= {"forgetting": 0.3} if "forgetting" in options else {}  # enough to rescale the rows several times
     config = config_of({"algorithm": algorithm, **change})
     model = Model(config)
     reference = reference_of(algorithm)(_all_values(dict(config.values)), stream.dimension)

@@ -1,4 +1,4 @@
-"""Legal values and settings at the ends of their ranges never lead a model to infinity or NaN."""
+"""Valid values and settings at the limits of their ranges never lead to infinity or NaN."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_settings_at_the_ends_of_their_ranges_give_finite_scores(algorithm: str,
 
 
 @each_algorithm
-def test_a_large_value_does_not_kill_its_feature(algorithm: str) -> None:
+def test_a_large_value_does_not_disable_its_feature(algorithm: str) -> None:
     model = model_of(algorithm=algorithm, normalize="none")
     example = Example(np.array([1], np.uint64), np.array([1e10 if largest_value(model) > 1e10 else FULL_VALUE]))
     for _ in range(3):

@@ -119,7 +119,7 @@ def test_no_example_has_no_score(algorithm: str) -> None:
 
 
 @every_algorithm
-def test_features_may_emerge_at_any_time(algorithm: str) -> None:
+def test_features_may_appear_at_any_time(algorithm: str) -> None:
     model = trained(algorithm)
     known = model.features
     model.learn(example_of({f"new{i}": 1.0 for i in range(500)}), 1)
@@ -153,7 +153,7 @@ def test_untouched_features_keep_their_weight_without_lambda(algorithm: str) -> 
 @every_algorithm
 @pytest.mark.parametrize("size", [1e-300, 1e-100, 1e-8, 1e8, 1e50, 1e100])
 @pytest.mark.parametrize("normalize", ["l2", "none"])
-def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: float, normalize: str) -> None:
+def test_extreme_values_stay_finite_and_disable_no_feature(algorithm: str, size: float, normalize: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": normalize}))
     if algorithm in FULL and normalize == "none" and size > FULL_VALUE:
         return  # refused: see the next test
@@ -171,7 +171,7 @@ def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: fl
 
 
 @pytest.mark.parametrize("algorithm", FULL)
-def test_a_full_matrix_refuses_values_that_it_cannot_cope_with(algorithm: str) -> None:
+def test_a_full_matrix_rejects_values_beyond_its_precision(algorithm: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": "none"}))
     for refused in (lambda example: model.learn(example, 1), model.score, lambda bad: model.score_all(batch_of([bad]))):
         with pytest.raises(BadExample, match="a full matrix without normalize = l2 accepts at most 1e"):
@@ -189,7 +189,7 @@ def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(al
         model.learn(example, 1)
         scores.append(model.score(example)[0])
     assert scores == sorted(scores)
-    assert scores[0] < scores[-1] or algorithm == "paum"  # whose cost is a margin: it decides whether, not how far
+    assert scores[0] < scores[-1] or algorithm == "paum"  # its cost is a margin, not a rate
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
@@ -219,7 +219,7 @@ def test_memory_is_bounded_by_the_limit(algorithm: str) -> None:
     for number in range(50):
         model.learn(example_of({"known": 1.0, f"later{number}": 1.0}), -1)
     assert model.bytes == size
-    assert weights_of(model) != before  # what is known goes on learning
+    assert weights_of(model) != before  # known features still learn
 
 
 @every_algorithm
@@ -251,7 +251,7 @@ def test_removal_drops_only_what_is_negligible_and_is_repeatable(algorithm: str)
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "target_sparsity" in load(name).options])
 @pytest.mark.parametrize("target", [0.5, 0.9])
-def test_the_target_sparsity_is_met_right_after_it_was_aimed_at(algorithm: str, target: float) -> None:
+def test_the_target_sparsity_is_met_right_after_sampling(algorithm: str, target: float) -> None:
     model = trained(algorithm, seed=3, examples=1024, target_sparsity=target)
     weights = model.survey().weights
     assert np.mean(np.abs(weights) <= 1e-12) >= target

@@ -26,5 +26,5 @@ def test_the_form_is_the_shortest_that_is_exact(values: np.ndarray) -> None:
         ([1, 2], [1.0, np.nan], VALUE_TOO_LARGE),
     ],
 )
-def test_what_would_lead_a_kernel_astray_is_noticed(keys: list[int], values: list[float], flaw: int) -> None:
+def test_invalid_examples_are_found(keys: list[int], values: list[float], flaw: int) -> None:
     assert flaw_in(np.array(keys, np.uint64), np.array(values, np.float64)) == flaw

@@ -129,7 +129,7 @@ def test_an_empty_example_may_have_a_bias() -> None:
 
 
 @pytest.mark.parametrize("bias", [1, BIAS, (1 << 64) - 1])
-def test_the_bias_stands_at_its_place_in_the_order(bias: int) -> None:
+def test_the_bias_is_inserted_in_order(bias: int) -> None:
     assert [key for key, _ in as_given([(5, 1.0), (1 << 63, 1.0)], bias)] == sorted([5, 1 << 63, bias])
 
 
@@ -178,7 +178,7 @@ def test_the_arrays_given_are_not_changed(pairs: Pairs) -> None:
 
 
 def assert_scaled(found: Pairs, given_pairs: Pairs, tolerance: float) -> None:
-    """Compare all but those values that vanish beside the largest."""
+    """Compare all values but those that underflow beside the largest."""
     norm = math.hypot(*(value for _, value in given_pairs))
     found, expected = visible(found), visible([(key, value / norm) for key, value in given_pairs])
     assert [key for key, _ in found] == [key for key, _ in expected]

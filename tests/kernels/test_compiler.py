@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept: each test asks a process of its own, with a copy of the kernels as it wants them."""
+"""Where compiled kernels are cached: each test runs a process of its own, beside a copy of the kernels."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernels.compiler import SOURCES, cache_folder
+from kernels.registry import ALGORITHMS, load
 
 ASK = "import numba, kernels.compiler; print(numba.config.CACHE_DIR)"
 NO_SUCH_USER = "import pwd; pwd.getpwuid = {}.__getitem__; "
@@ -36,7 +37,7 @@ for name in sys.argv[1:]:
     entries = [getattr(algorithm, entry) for entry in ("score", "scores", "learn", "stream", "survey")]
     print(name, score, several[0], "compiled", sum(sum(entry.stats.cache_misses.values()) for entry in entries))
 """
-POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root, who may then write only where it says so
+POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root without its privileges
 
 
 class Copy:
@@ -68,14 +69,14 @@ class Copy:
         return done.stdout.strip()
 
     def protect(self, folder: Path) -> None:
-        """Make it impossible to write to a folder and all that is in it."""
+        """Make a folder and everything in it read-only."""
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o555)
         if os.geteuid() == 0:
             self.prefix = POWERLESS
 
     def block(self) -> None:
-        """Make it impossible to write beside the sources, also for root: a file stands where the folder would be."""
+        """Prevent writing beside the sources, also for root: a file takes the place of the folder."""
         (self.kernels / "__pycache__").touch()
 
 
@@ -84,11 +85,11 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-def test_compiled_kernels_lie_beside_their_sources(copy: Copy) -> None:
+def test_compiled_kernels_are_cached_beside_their_sources(copy: Copy) -> None:
     assert copy.run().parent == copy.kernels / "__pycache__"
 
 
-def test_equal_sources_have_a_folder_of_the_same_name_wherever_they_lie(copy: Copy) -> None:
+def test_equal_sources_have_a_folder_of_the_same_name_in_any_location(copy: Copy) -> None:
     assert copy.run().name == cache_folder().name
 
 
@@ -104,33 +105,38 @@ def test_a_new_source_changes_the_folder(copy: Copy) -> None:
     assert copy.run().name != cache_folder().name
 
 
-def test_a_source_of_another_name_changes_the_folder(copy: Copy) -> None:
+def test_a_renamed_source_changes_the_folder(copy: Copy) -> None:
     (copy.kernels / "feature_hash.py").rename(copy.kernels / "renamed.py")
     assert copy.run().name != cache_folder().name
 
 
-def test_the_operator_chooses_where_the_folder_lies(copy: Copy, tmp_path: Path) -> None:
+def test_the_operator_can_choose_the_location_of_the_folder(copy: Copy, tmp_path: Path) -> None:
     copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
     assert copy.run() == tmp_path / "chosen" / cache_folder().name
 
 
-def test_compiled_code_is_kept_where_the_operator_chose(copy: Copy, tmp_path: Path) -> None:
+def test_compiled_code_is_cached_where_the_operator_chose(copy: Copy, tmp_path: Path) -> None:
     copy.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "chosen")
     copy.run(COMPILE)
     assert list((tmp_path / "chosen" / cache_folder().name).rglob("feature_hash.hash_name-*.nbi"))
 
 
 def test_entries_of_several_algorithms_are_loaded_from_disk_and_not_confused(copy: Copy) -> None:
-    """The processes that compile may give the same number to functions that come from the same lines of the factory."""
+    """Each process numbers the functions that it compiles, so functions of two processes can have the same number."""
     assert copy.output(USE_ALGORITHMS, "cpa") == "cpa 1.0 1.0 compiled 5"
     assert copy.output(USE_ALGORITHMS, "cs-ogd") == "cs-ogd 2.0 2.0 compiled 5"
     both = ["cs-ogd 2.0 2.0 compiled 0", "cpa 1.0 1.0 compiled 0"]
     assert copy.output(USE_ALGORITHMS, "cs-ogd", "cpa").splitlines() == both
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_algorithm_is_compiled_under_the_name_of_its_file(algorithm: str) -> None:
+    assert load(algorithm).learn.__qualname__ == f"{ALGORITHMS[algorithm].split('.')[0]}.learn"
+
+
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write to every folder")
 @pytest.mark.parametrize(("is_warm", "count"), [(True, "found 1 0 compiled"), (False, "found 0 1 compiled")])
-def test_a_folder_that_cannot_be_written_to_is_read(copy: Copy, tmp_path: Path, is_warm: bool, count: str) -> None:
+def test_a_read_only_folder_is_read(copy: Copy, tmp_path: Path, is_warm: bool, count: str) -> None:
     chosen = tmp_path / "chosen"
     copy.environment["NUMBA_CACHE_DIR"] = str(chosen)
     if is_warm:
@@ -142,7 +148,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(copy: Copy, tmp_path: Path, 
     assert sorted(chosen.rglob("*")) == before
 
 
-def test_where_the_sources_cannot_be_written_to_the_home_folder_is_used(copy: Copy) -> None:
+def test_beside_read_only_sources_the_home_folder_is_used(copy: Copy) -> None:
     copy.block()
     assert copy.run().parent == copy.home / ".cache" / "sluice"
 
@@ -153,7 +159,7 @@ def test_a_read_only_folder_of_sources_is_not_written_to(copy: Copy) -> None:
     assert copy.run().parent == copy.home / ".cache" / "sluice"
 
 
-def test_without_any_other_place_a_private_temporary_folder_is_used(copy: Copy) -> None:
+def test_as_a_last_resort_a_private_temporary_folder_is_used(copy: Copy) -> None:
     copy.block()
     (copy.home / ".cache").touch()
     assert copy.run().parent.parent == copy.temporary
@@ -170,29 +176,29 @@ def test_a_user_without_a_home_gets_a_private_temporary_folder(copy: Copy) -> No
     assert copy.run(NO_SUCH_USER + ASK).parent.parent == copy.temporary
 
 
-def test_a_folder_that_everybody_can_write_to_is_not_used(copy: Copy) -> None:
+def test_a_world_writable_folder_is_not_used(copy: Copy) -> None:
     (copy.kernels / "__pycache__").mkdir()
     (copy.kernels / "__pycache__").chmod(0o777)
     assert copy.run().parent == copy.home / ".cache" / "sluice"
 
 
-def test_compiled_code_that_everybody_could_have_put_there_is_not_used(copy: Copy) -> None:
+def test_compiled_code_in_a_world_writable_folder_is_not_used(copy: Copy) -> None:
     copy.run().chmod(0o777)
     assert copy.run().parent == copy.home / ".cache" / "sluice"
 
 
-def test_a_careless_umask_leads_to_a_private_folder(copy: Copy) -> None:
+def test_with_a_permissive_umask_a_private_folder_is_used(copy: Copy) -> None:
     copy.run("import os; os.umask(0); " + ASK)
     assert copy.run("import os; os.umask(0); " + ASK).parent.parent == copy.temporary
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_somebody_else_is_not_used(copy: Copy) -> None:
+def test_a_folder_of_another_user_is_not_used(copy: Copy) -> None:
     os.chown(copy.run(), 12345, -1)
     assert copy.run().parent == copy.home / ".cache" / "sluice"
 
 
-def test_the_operator_is_told_if_everybody_can_write_to_the_chosen_folder(copy: Copy, tmp_path: Path) -> None:
+def test_a_chosen_folder_that_is_world_writable_is_an_error(copy: Copy, tmp_path: Path) -> None:
     chosen = tmp_path / "chosen"
     copy.environment["NUMBA_CACHE_DIR"] = str(chosen)
     copy.run().chmod(0o777)
@@ -200,7 +206,7 @@ def test_the_operator_is_told_if_everybody_can_write_to_the_chosen_folder(copy: 
         copy.run()
 
 
-def test_a_folder_of_our_own_in_a_shared_one_is_used(copy: Copy, tmp_path: Path) -> None:
+def test_an_own_folder_in_a_sticky_shared_one_is_used(copy: Copy, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)

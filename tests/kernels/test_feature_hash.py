@@ -33,7 +33,7 @@ def test_a_key_is_xxh64_for_every_length() -> None:
 
 
 @given(text=st.binary(max_size=300), before=st.binary(max_size=40), after=st.binary(max_size=40))
-def test_what_stands_around_a_name_does_not_change_its_key(text: bytes, before: bytes, after: bytes) -> None:
+def test_the_bytes_around_a_name_do_not_change_its_key(text: bytes, before: bytes, after: bytes) -> None:
     assert hashed(before + text + after, len(before), len(before) + len(text)) == xxhash.xxh64_intdigest(text)
 
 
