@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.routing import BaseRoute
 
 from app.api.app import ROUTES
 from app.api.routing import RoleRoute
@@ -64,7 +63,7 @@ class Guarded:
     authenticator: Authenticator
     audit: MemoryAudit
     client: httpx.AsyncClient
-    routes: list[BaseRoute]
+    routes: list[RoleRoute]
 
     async def key(self, *roles: str, tenants: str = "mine") -> dict[str, str]:
         """The header that a key with these roles makes."""
