@@ -109,7 +109,7 @@ def test_on_its_own_machine_it_says_that_it_is_open(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         assert service.post("/predict", EXAMPLE).status_code == 200
-        assert service.log().count("open to this machine, because there is no key yet") == 1
+        assert service.log().count("no key exists yet, so every caller on this machine has access") == 1
 
 
 def test_commands_that_ask_a_service_bring_a_key_along(tmp_path: Path) -> None:
