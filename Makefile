@@ -74,7 +74,7 @@ coverage: setup ## the tests of `make test` with a coverage report of app, also 
 e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: redis-server, prometheus, wrk, haproxy
 	$(call have,redis-server prometheus wrk haproxy,for the tests against it,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
-		tests/access tests/security tests/storage tests/tenants tests/reliability
+		tests/auth tests/security tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py

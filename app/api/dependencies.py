@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Security
-from fastapi.security import APIKeyHeader, HTTPBearer
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import Request
 
 from app.api.backend import Backend, TenantRegistry
@@ -29,7 +29,10 @@ class RequiredRole:
         self.role = role
 
     def __call__(
-        self, request: Request, _bearer: Annotated[Any, Security(BEARER)], _header: Annotated[Any, Security(API_KEY)]
+        self,
+        request: Request,
+        _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)],
+        _header: Annotated[str | None, Security(API_KEY)],
     ) -> Key | None:
         """Return the caller's key; None where no key is needed."""
         return context_of(request).key

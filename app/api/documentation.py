@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.api import problems
 from app.api.problems import Kind
-from app.api.routing import ROLE
+from app.api.routing import ROLE, RoleRoute
 from app.api.schemas.feedback import FeedbackBatchRequest, FeedbackRequest
 from app.api.schemas.inputs import FeaturesRequest
 from app.api.schemas.predictions import PredictBatchRequest, PredictRequest
@@ -67,6 +66,11 @@ def example(value: object, status: int = 200, content_type: str = "application/j
     return {status: {"content": {content_type: {"examples": {"answer": {"value": value}}}}}}
 
 
+def answer_in(*contents: Mapping[str, Any]) -> Responses:
+    """Return the forms of an answer, as `responses=` takes them."""
+    return {200: {"content": {name: value for each in contents for name, value in each.items()}}}
+
+
 def json_body(examples: Mapping[str, object], model: type[BaseModel] | None = None) -> dict[str, Any]:
     """Return a JSON body with examples. FastAPI adds the schema, unless it does not read the body itself."""
     content: dict[str, Any] = {"examples": {name: {"value": value} for name, value in examples.items()}}
@@ -92,7 +96,7 @@ def parameter(name: str, schema: Mapping[str, object], description: str, where: 
     return {"name": name, "in": where, "required": False, "schema": dict(schema), "description": description}
 
 
-def complete(document: dict[str, Any], routes: Iterable[APIRoute]) -> dict[str, Any]:
+def complete(document: dict[str, Any], routes: Iterable[RoleRoute]) -> dict[str, Any]:
     """Add what FastAPI cannot know: the models of the hot routes, and what every route answers."""
     _, schemas = models_json_schema([(model, "validation") for model in MODELS], ref_template=REFERENCE)
     known = document["components"]["schemas"] | schemas["$defs"]

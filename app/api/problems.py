@@ -140,7 +140,7 @@ TOO_MANY_REQUESTS = Kind(
     "too-many-requests",
     429,
     "Too many requests",
-    "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining is the number of requests you have left.",
+    "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining has the requests that are left.",
     retry_after=SOON,
 )
 INVALID_HTTP = Kind("invalid-http", 400, "Invalid HTTP request", "Use HTTP/1.1 without TLS, or check the proxy.")

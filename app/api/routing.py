@@ -16,6 +16,8 @@ ROLE = "x-sluice-role"  # where the OpenAPI document names the role that a route
 class RoleRoute(APIRoute):
     """A route that knows the role which its `RequiredRole` dependency declares."""
 
+    methods: set[str]
+
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(path, endpoint, **options)
         declared = (getattr(each.call, "role", None) for each in self.dependant.dependencies)

@@ -1,7 +1,7 @@
 """API keys. A key allows what its roles allow, for the tenants that it names.
 
-A key is `sluice_ID_SECRET`. The id is public: lists, the audit and the log have it. The secret is 256 random bits, and only
-its SHA-256 is stored: so many bits cannot be guessed, so a slow hash would only slow down requests.
+A key is `sluice_ID_SECRET`. The id is public: lists, the audit and the log have it. The secret is 256 random bits, and
+only its SHA-256 is stored: so many bits cannot be guessed, and a slow hash would only slow down requests.
 """
 
 import hashlib

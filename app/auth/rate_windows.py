@@ -1,7 +1,7 @@
 """A time and a count for each caller, as rate limits need them; the workers of a service share them.
 
-Several workers map one table in a file into memory, without locks. Two that write to one line at once may lose one of two
-requests, and readers ignore impossible values. So a limit may be exceeded slightly.
+Several workers map one table in a file into memory, without locks. Two that write to one line at once may lose one of
+two requests, and readers ignore impossible values. So a limit may be exceeded slightly.
 """
 
 import hashlib

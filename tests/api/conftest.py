@@ -21,7 +21,7 @@ from app.settings import Settings
 from app.telemetry.counters import Requests
 from tests.api.fakes import FakePending, FakeTenants
 
-LIMITS = request_limits(Settings())
+LIMITS = request_limits(Settings.from_environment({}))
 SMALL = replace(
     LIMITS, max_body_bytes=20_000, max_import_bytes=1_000_000, max_batch_items=20, max_line_bytes=1000,
     max_features_per_example=500,

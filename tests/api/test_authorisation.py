@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.routing import BaseRoute
 
 from app.api.app import ROUTES
 from app.api.routing import RoleRoute
@@ -64,7 +63,7 @@ class Guarded:
     authenticator: Authenticator
     audit: MemoryAudit
     client: httpx.AsyncClient
-    routes: list[BaseRoute]
+    routes: list[RoleRoute]
 
     async def key(self, *roles: str, tenants: str = "mine") -> dict[str, str]:
         """The header that a key with these roles makes."""
@@ -101,8 +100,6 @@ def questions(guarded: Guarded, tenant: str) -> list[tuple[RoleRoute, str, str, 
     """A question to every route, about one tenant."""
     found = []
     for route in guarded.routes:
-        if not isinstance(route, RoleRoute):
-            continue
         for method in sorted(route.methods or ()):
             path = (
                 route.path.replace("{tenant}", tenant).replace("{key}", "0123456789ab").replace("{name}", "forbidden")
@@ -125,7 +122,7 @@ def body_of(path: str, tenant: str) -> dict[str, Any]:
 
 
 async def test_every_route_has_a_role_or_is_meant_to_be_public(guarded: Guarded) -> None:
-    routes = [route for route in guarded.routes if isinstance(route, RoleRoute)]
+    routes = guarded.routes
     assert {route.path for route in routes if route.role is None} == PUBLIC
     assert {route.role for route in routes if route.role is not None} == set(ROLES)
 

@@ -65,7 +65,7 @@ async def test_it_needs_no_store(service: Service) -> None:
         ({"features": {"a": None}}, "feature 'a' is None"),
         ({"features": {}}, "empty"),
         ({"tenant": 7, "url": "x"}, "$.tenant"),
-        ({"tenant": "../x", "url": "x"}, "is no name"),
+        ({"tenant": "../x", "url": "x"}, "is not a valid name"),
     ],
 )
 async def test_what_is_wrong_is_refused(service: Service, body: dict[str, object], sentence: str) -> None:

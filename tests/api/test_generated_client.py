@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +19,7 @@ PACKAGE = "sluice_client"
 
 
 @pytest.fixture
-def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     program = shutil.which("openapi-python-client", path=sysconfig.get_path("scripts"))
     assert program
     document = tmp_path / "openapi.json"
@@ -39,14 +40,17 @@ def test_a_generated_client_predicts_and_gives_feedback(generated: ModuleType, t
     models = importlib.import_module(f"{PACKAGE}.models")
     predict = importlib.import_module(f"{PACKAGE}.api.predict.predict")
     give_feedback = importlib.import_module(f"{PACKAGE}.api.feedback.give_feedback")
-    with Service(tmp_path / "service", auth="open").start() as service:
-        client = generated.Client(base_url=service.url)
+    with (
+        Service(tmp_path / "service", auth="open", max_lag_milliseconds=0).start() as service,
+        generated.Client(base_url=service.url) as client,
+    ):
         features = models.PredictRequestFeatures.from_dict({"token:free": 1, "len": 0.4})
         asked = models.PredictRequest(tenant="acme", features=features, explain=2)
         verdict = predict.sync(client=client, body=asked)
         assert isinstance(verdict, models.PredictResponse)
         assert verdict.tenant == "acme"
-        label = models.FeedbackRequest(tenant="acme", prediction_id=verdict.prediction_id, label=1)
+        anomaly = models.FeedbackRequestLabel(1)
+        label = models.FeedbackRequest(tenant="acme", prediction_id=verdict.prediction_id, label=anomaly)
         learnt = give_feedback.sync(client=client, body=label)
         assert isinstance(learnt, models.FeedbackResponse)
         assert (learnt.label, learnt.updated, learnt.duplicate) == (1, True, False)

@@ -74,8 +74,8 @@ def content_of(part: Document) -> dict[str, Document]:
 
 def compare(place: str, old: dict[str, Document], new: dict[str, Document]) -> None:
     assert new.keys() == old.keys(), place
-    for name in old:
-        was, now = dict(shape(OLD, old[name])), dict(shape(NEW, new[name]))
+    for name, schema in old.items():
+        was, now = dict(shape(OLD, schema)), dict(shape(NEW, new[name]))
         differing = {f"{place} {name} {field}" for field in was.keys() | now.keys() if was.get(field) != now.get(field)}
         assert {each for each in differing if not any(each.startswith(known) for known in INTENDED)} == set()
 

@@ -158,7 +158,7 @@ async def test_a_body_that_stalls_is_told_so(port: int, begin: bytes) -> None:
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close\r\n" in answer
     assert body_of(answer)["type"] == "/problems/too-slow"
-    assert body_of(answer)["detail"] == "nothing of the body has come for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
+    assert body_of(answer)["detail"] == "no part of the body has arrived for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
 
 
 async def test_a_body_that_is_slow_and_goes_on_is_waited_for(port: int) -> None:

@@ -12,6 +12,7 @@ from app.api.errors import TooManyRequests
 from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
 from app.auth.rate_windows import OwnRateWindows, RateWindows
 from app.telemetry.counters import Requests
+from tests.api.conftest import new_app, new_backend
 from tests.api.fakes import FakePending, FakeTenants
 
 ASKED = {"tenant": "acme", "features": {"a": 1}}
@@ -41,7 +42,9 @@ def new_limiter(
     callers: RateWindows | None = None,
     **more: Any,  # noqa: ANN401
 ) -> RateLimiter:
-    return RateLimiter(per_second, requests or Requests(), callers or OwnRateWindows(MAX_CALLERS), **more)
+    return RateLimiter(
+        per_second, requests or Requests(), OwnRateWindows(MAX_CALLERS) if callers is None else callers, **more
+    )
 
 
 def scope(client: str = "10.0.0.1", key: object = None, **more: object) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def test_a_local_service_logs_that_it_is_open(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         assert service.post("/predict", EXAMPLE).status_code == 200
-        assert service.log().count("open to this machine, because there is no key yet") == 1
+        assert service.log().count("no key exists yet, so every caller on this machine has access") == 1
 
 
 def test_commands_send_their_key_to_the_service(tmp_path: Path) -> None:

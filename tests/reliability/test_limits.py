@@ -251,7 +251,7 @@ def test_beyond_the_limit_requests_are_refused_at_once_and_others_answered(kind:
         assert refused.headers["retry-after"] == "1"
         assert service.feedback("acme", **feedback(6)).status_code == 200
         assert refused_for(service, "concurrency") == 1
-        assert "requests are refused: too many requests are under way" in service.log()
+        assert "refusing requests: too many requests are in progress" in service.log()
 
 
 def give(service: Service, number: int) -> int:

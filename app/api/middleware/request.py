@@ -58,20 +58,11 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         begin = time.perf_counter()
-        context: RequestContext | None = scope.get(CONTEXT)
-        if context is None:
-            context = scope[CONTEXT] = RequestContext()
-        request_id = self.id_for(scope)
-        context.request_id = request_id.decode()
-        context.headers = [(REQUEST_ID, request_id), NOSNIFF]
-        if not self._is_alone:
-            context.write = None
+        context = self._context_of(scope)
         if self._log.with_inputs:
             receive = self._log.capture(context, receive)
-        routed = scope
-        if scope["method"] == "HEAD":  # every route with GET has HEAD; the server drops the body
-            context.is_head = True
-            routed = {**scope, "method": "GET"}
+        # Every route with GET has HEAD; the server drops the body.
+        routed = {**scope, "method": "GET"} if context.is_head else scope
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -104,10 +95,22 @@ class RequestMiddleware:
         finally:
             requests.in_progress -= is_limited
             status, seconds = context.status or CLIENT_GONE, time.perf_counter() - begin
-            route = routed["route"].path if "route" in routed else UNKNOWN_ROUTE
+            route = getattr(routed.get("route"), "path", UNKNOWN_ROUTE)
             requests.count(scope["method"], route, status, seconds)
             if status >= self._log.min_status or seconds >= self._log.min_seconds:
                 self._log.record({**routed, "method": scope["method"]}, route, status, seconds)
+
+    def _context_of(self, scope: Scope) -> RequestContext:
+        """Return the server's context of the request, or a new one, with the id of the request."""
+        context: RequestContext = scope.get(CONTEXT) or RequestContext()
+        scope[CONTEXT] = context
+        request_id = self.id_for(scope)
+        context.request_id = request_id.decode()
+        context.headers = [(REQUEST_ID, request_id), NOSNIFF]
+        context.is_head = scope["method"] == "HEAD"
+        if not self._is_alone:
+            context.write = None
+        return context
 
     def id_for(self, scope: Scope) -> bytes:
         """Return the client's own request id if it is safe to repeat, else a new one."""

@@ -15,8 +15,8 @@ from app.api.documentation import (
     LINES_SCHEMA,
     NDJSON,
     USING_TENANT,
+    answer_in,
     body,
-    example,
     json_body,
     other_body,
     parameter,
@@ -54,7 +54,7 @@ LINES_TENANT = parameter(
     {"type": "string", "pattern": TENANT_PATTERN},
     "For NDJSON: the tenant of all lines, which may then leave it out.",
 )
-ANSWERED_LINES = {200: {"content": other_body(NDJSON, LINES_SCHEMA, "")}}
+LINES_ANSWER = other_body(NDJSON, LINES_SCHEMA, "")
 
 
 @router.post(
@@ -66,8 +66,7 @@ ANSWERED_LINES = {200: {"content": other_body(NDJSON, LINES_SCHEMA, "")}}
     dependencies=[needs("predict")],
     response_model=PredictBatchResponse,
     response_description="A result for every item.",
-    responses={200: {"content": example(examples.PREDICTED_BATCH)[200]["content"] | ANSWERED_LINES[200]["content"]}}
-    | refusals(*USING_TENANT),
+    responses=answer_in(json_body({"results": examples.PREDICTED_BATCH}), LINES_ANSWER) | refusals(*USING_TENANT),
     openapi_extra=body(
         json_body({"items": examples.PREDICT_BATCH}, PredictBatchRequest),
         other_body(NDJSON, LINES_SCHEMA, '{"tenant":"acme","features":{"token:free":1}}\n'),
@@ -105,8 +104,7 @@ async def predict_batch(request: Request) -> Response:
     dependencies=[needs("feedback")],
     response_model=FeedbackBatchResponse,
     response_description="A result for every item.",
-    responses={200: {"content": example(examples.GIVEN_BATCH)[200]["content"] | ANSWERED_LINES[200]["content"]}}
-    | refusals(*USING_TENANT),
+    responses=answer_in(json_body({"results": examples.GIVEN_BATCH}), LINES_ANSWER) | refusals(*USING_TENANT),
     openapi_extra=body(
         json_body({"items": examples.FEEDBACK_BATCH}, FeedbackBatchRequest),
         other_body(NDJSON, LINES_SCHEMA, '{"tenant":"acme","features":{"token:free":1},"label":1}\n'),

@@ -18,7 +18,7 @@ from app.auth.keys import Key
 
 router = APIRouter(route_class=ApiRoute, tags=["keys"], dependencies=[needs("admin"), Depends(check_query)])
 DAY = RotationRequest()  # the default
-KeyPath = Annotated[str, Path(alias="key", description="The key's id.", examples=["1f0c9a7be2d4"])]
+KeyPath = Annotated[str, Path(description="The key's id.", examples=["1f0c9a7be2d4"])]
 
 
 @router.post(
@@ -68,7 +68,7 @@ async def list_keys(backend: Service, caller: Caller) -> KeyListResponse:
     openapi_extra={"requestBody": {"content": json_body({"rotation": examples.ROTATION})}},
 )
 async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
-    identity: KeyPath,
+    key: KeyPath,
     backend: Service,
     caller: Caller,
     context: Context,
@@ -76,10 +76,10 @@ async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
     rotation: RotationRequest = DAY,
 ) -> KeyCreatedResponse:
     """Create a key in place of one that expires soon."""
-    key, secret = await backend.authenticator.rotate(identity, rotation.overlap_seconds, caller)
-    await _audit_key(backend, context, "key_made", key)
+    new, secret = await backend.authenticator.rotate(key, rotation.overlap_seconds, caller)
+    await _audit_key(backend, context, "key_made", new)
     response.headers["cache-control"] = NO_STORE
-    return KeyCreatedResponse.of(key, secret)
+    return KeyCreatedResponse.of(new, secret)
 
 
 @router.delete(
@@ -91,10 +91,10 @@ async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
     response_description="The key is revoked.",
     responses=refusals(problems.BAD_INPUT, problems.UNKNOWN_KEY, problems.STORE_UNAVAILABLE),
 )
-async def revoke_key(identity: KeyPath, backend: Service, caller: Caller, context: Context) -> None:
+async def revoke_key(key: KeyPath, backend: Service, caller: Caller, context: Context) -> None:
     """Revoke a key at once."""
-    key = await backend.authenticator.revoke(identity, caller)
-    await _audit_key(backend, context, "key_revoked", key)
+    revoked = await backend.authenticator.revoke(key, caller)
+    await _audit_key(backend, context, "key_revoked", revoked)
 
 
 async def _audit_key(backend: Backend, context: RequestContext, action: str, key: Key) -> None:

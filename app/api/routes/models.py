@@ -7,7 +7,17 @@ from pydantic import BeforeValidator
 
 from app.api import examples, problems
 from app.api.dependencies import Audited, ModelFile, Tenants, needs
-from app.api.documentation import BINARY, BINARY_SCHEMA, USING_TENANT, WITH_TENANT, body, example, other_body, refusals
+from app.api.documentation import (
+    BINARY,
+    BINARY_SCHEMA,
+    USING_TENANT,
+    WITH_TENANT,
+    answer_in,
+    body,
+    example,
+    other_body,
+    refusals,
+)
 from app.api.json_route import ApiRoute
 from app.api.parameters import check_query, flag
 from app.api.responses import BINARY as BINARY_TYPE
@@ -55,7 +65,7 @@ async def take_snapshot(tenant: TenantPath, tenants: Tenants) -> SnapshotRespons
     status_code=200,
     response_class=Pieces,
     response_description="The file.",
-    responses={200: {"content": FILE}} | refusals(*WITH_TENANT, problems.MODEL_NOT_FINITE, problems.TOO_MANY_EXPORTS),
+    responses=answer_in(FILE) | refusals(*WITH_TENANT, problems.MODEL_NOT_FINITE, problems.TOO_MANY_EXPORTS),
 )
 async def export_tenant(tenant: TenantPath, tenants: Tenants) -> Pieces:
     """Export the model as one file."""
@@ -76,7 +86,11 @@ async def export_tenant(tenant: TenantPath, tenants: Tenants) -> Pieces:
     openapi_extra=body(FILE),
 )
 async def import_tenant(
-    tenant: TenantPath, tenants: Tenants, data: ModelFile, replace: Replace = False
+    tenant: TenantPath,
+    tenants: Tenants,
+    data: ModelFile,
+    *,
+    replace: Replace = False,
 ) -> TenantResponse:
     """Make a model file a tenant."""
     return await show(await tenants.imported(tenant, data, replace=replace))

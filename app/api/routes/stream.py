@@ -140,7 +140,7 @@ class _LineLearner:
         self._context = context
 
     async def learn(self, lines: Sequence[Line]) -> list[LearntFeedback | ItemError]:
-        """Learn the lines of each tenant, the tenants concurrently, and return the results in the order of the lines."""
+        """Learn the lines of each tenant, the tenants concurrently; return the results in the order of the lines."""
         items = [self._parse(line) for line in lines]
         results: list[LearntFeedback | Exception | None] = [
             each if isinstance(each, Exception) else None for each in items

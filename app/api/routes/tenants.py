@@ -28,9 +28,7 @@ MAX_PAGE = 1000
 NO_CHANGES = TenantSettings()
 MAX_WEIGHTS = 10_000
 
-TenantPath = Annotated[
-    str, Path(alias="tenant", pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION, examples=["acme"])
-]
+TenantPath = Annotated[str, Path(pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION, examples=["acme"])]
 PageSize = Annotated[
     int,
     BeforeValidator(lambda text: whole_number("limit", str(text), 1, MAX_PAGE)),

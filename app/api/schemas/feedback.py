@@ -6,7 +6,7 @@ from pydantic import Field, SkipValidation
 
 from app.api.schemas.inputs import INPUTS, InputItem
 from app.api.schemas.names import Id, Number, RequestModel, ResponseModel, TenantName, optional
-from app.api.schemas.predictions import Cut, Label
+from app.api.schemas.predictions import NO_CUT, Cut, Label
 from app.api.schemas.problems import ItemErrorResponse
 
 LABEL_DESCRIPTION = "1: anomaly, -1: normal."
@@ -63,7 +63,7 @@ class FeedbackResponse(ResponseModel):
     duplicate: Annotated[bool, Field(description="Whether the label had been learnt before.")]
     reason: Annotated[str | None, Field(description="Why no weight changed.")]
     served: ServedResponse | None
-    cut: Cut
+    cut: Cut = NO_CUT
 
 
 class FeedbackBatchResponse(ResponseModel):

@@ -70,10 +70,10 @@ def feature_numbers(features: dict[str, Any]) -> dict[str, float]:
     for name, value in features.items():
         if value is False:
             continue
-        told, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
-        if told in numbers:
-            raise ValueError(f"feature {told!r} is named twice: a text makes a name of its own")
-        numbers[told] = number
+        full_name, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
+        if full_name in numbers:
+            raise ValueError(f"feature {full_name!r} is given twice")
+        numbers[full_name] = number
     if not numbers:
         raise ValueError("the features are empty")
     return numbers

@@ -1,6 +1,6 @@
 """Bodies and answers of /predict, /predict/batch and /features."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SkipValidation
 
@@ -20,9 +20,8 @@ def _check_integer(value: object) -> object:
 
 
 Label = Annotated[Literal[1, -1], BeforeValidator(_check_integer)]
-Cut = Annotated[
-    list[str], Field(default_factory=list, description="What of the input was not read; absent if all was.")
-]
+Cut = Annotated[list[str], Field(description="What of the input was not read; absent if all was read.")]
+NO_CUT: Any = Field(default_factory=list)
 
 
 class PredictItem(InputItem):
@@ -63,8 +62,8 @@ class PredictResponse(ResponseModel):
     version: int
     algorithm: str
     needs_review: Annotated[bool, Field(description="The model has no opinion: a person should look.")]
-    explanation: list[ContributionResponse] = []
-    cut: Cut
+    explanation: Annotated[list[ContributionResponse], Field(default_factory=list)]
+    cut: Cut = NO_CUT
 
 
 class PredictBatchResponse(ResponseModel):
@@ -79,4 +78,4 @@ class FeaturesResponse(ResponseModel):
     kind: Literal["features", "url", "email", "text"]
     featurizer: Annotated[int, Field(description="The version of the featurizers that was used.")]
     features: dict[str, float]
-    cut: Cut
+    cut: Cut = NO_CUT

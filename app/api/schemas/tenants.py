@@ -40,7 +40,7 @@ class TenantSettings(RequestModel):
     eta: Real = optional("Learning rate.")
     r: Real = optional("Regularisation of second-order algorithms.")
     delta: Real = optional("Initial value of adaptive denominators.")
-    lambda_: Real = Field(
+    lambda_: Real = Field(  # type: ignore[assignment]  # None only while it is absent
         default=None, alias="lambda", description="Sparsity.", json_schema_extra=ALWAYS.json_schema_extra
     )
     lambda_schedule: Text = optional("How lambda changes over time.")
@@ -124,7 +124,7 @@ class DriftResponse(ResponseModel):
 
 
 class TenantResponse(ResponseModel):
-    """A tenant's configuration and state. `recent` is over the last labels; `served` compares with what was answered."""
+    """A tenant's configuration and state. `recent` is over the last labels, `served` over verdicts as answered."""
 
     tenant: str
     version: int
