@@ -87,7 +87,6 @@ class Table:
     rows: list[Row]
 
     def row(self, name: str) -> Row:
-        """One contender."""
         return next(row for row in self.rows if row.name == name)
 
     def ratios(self, row: Row, beside: str) -> "Ratios":
