@@ -10,6 +10,7 @@ from load_tests.harness.jobs import ConstantRate, Done, Request, Streaming, pack
 
 PATIENCE_SECONDS = 20.0
 BUFFER_BYTES = 1 << 18
+WRITE_AHEAD_BYTES = 1 << 20  # some blocks: the server never waits for the client
 LAST_CHUNK = b"0\r\n\r\n"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -65,6 +66,7 @@ async def run_streams(job: Streaming) -> Done:
 async def _stream(job: Streaming, begin: float, offset: int) -> int:
     """One long request; returns the lines that were answered within the measured time."""
     stream, writer = await _connect(job.port)
+    writer.transport.set_write_buffer_limits(WRITE_AHEAD_BYTES)
 
     async def write() -> int:
         writer.write(job.head)
