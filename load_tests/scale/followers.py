@@ -1,0 +1,105 @@
+"""What it costs that every worker follows every change: one server announces changes, a cluster has to be polled."""
+
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from load_tests.harness import client
+from load_tests.harness.jobs import ConstantRate, Request
+from load_tests.harness.processes import Service, processor_seconds
+from load_tests.harness.sizes import SEED, Sizes
+from load_tests.harness.traffic import NOT_KEPT, examples, feedback, predict, zipf
+from load_tests.scale.load import EXAMPLES, NEVER, Setup, in_turns, running, send
+from load_tests.scale.results import CLUSTER, ONE_SERVER, FollowingFound, Kind, Work
+from tests.servers import cluster, valkey_server
+
+LABELS_PER_SECOND = 1000.0
+AROUND_SECONDS = 0.8  # of labels before and after those in which the follower is observed
+REQUESTS = 10_000
+TICK_SECONDS = 1.0 / os.sysconf("SC_CLK_TCK")
+
+Follower = tuple[Work, Work, float]  # quiet, with labels, microseconds for each label
+
+
+def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
+    """On stores of both kinds, which are asked in turns."""
+    requests, some, tenants = _requests(sizes.followed_tenants), examples(EXAMPLES), range(sizes.followed_tenants)
+    first_labels = [feedback(some[k % EXAMPLES], _name(k), 1) for k in tenants]
+    setups, found = {}, {}
+    with ExitStack() as stack:
+        one, three = stack.enter_context(valkey_server(folder / "one")), stack.enter_context(cluster(folder / "three"))
+        stores = {ONE_SERVER: (one.url, (one.pid,)), CLUSTER: (three.url, tuple(node.pid for node in three.nodes))}
+        for number, (name, (url, pids)) in enumerate(stores.items()):
+            services = [Service(folder / f"{number}-{each}", redis_url=url, **NEVER) for each in ("first", "second")]
+            alone = _busy_cores(pids, sizes.idle_seconds)
+            setups[name] = Setup(stack.enter_context(running(services[0])), pids)
+            idle = setups[name].idle(sizes.idle_seconds)
+            send(services[0], first_labels, 8)
+            with running(services[1]) as second:
+                found[name] = alone, idle, *_follow(services[0], Setup(second, pids), requests[Kind.FEEDBACK], sizes)
+        costs = in_turns({name: (setup, requests) for name, setup in setups.items()}, sizes)
+    return [FollowingFound(name, *found[name], costs[name]) for name in stores]
+
+
+def _follow(first: Service, second: Setup, labels: list[bytes], sizes: Sizes) -> Follower:
+    """What the second service uses without labels, and while the first one gets labels; and what a label adds.
+
+    A label adds no less than what could be chance, which is how much the rounds without labels differ.
+    """
+    quiet, busy = [], []
+    for _ in range(sizes.scale_rounds):
+        quiet.append(second.idle(sizes.idle_seconds))
+        busy.append(_labelled(first, second, labels, sizes.idle_seconds))
+    added = sum(more.workers - less.workers for more, less in zip(busy, quiet, strict=True)) / sizes.scale_rounds
+    cores = [each.workers for each in quiet]
+    least = max(max(cores) - min(cores), TICK_SECONDS / sizes.idle_seconds)
+    return _mean(quiet), _mean(busy), 1e6 * max(added, least) / LABELS_PER_SECOND
+
+
+def _labelled(first: Service, second: Setup, labels: list[bytes], seconds: float) -> Work:
+    """What the second service uses in the midst of labels for the first one."""
+    job = ConstantRate(
+        port=first.port,
+        kinds={Kind.FEEDBACK: list(map(Request, labels))},
+        per_second=LABELS_PER_SECOND,
+        seconds=seconds + 2 * AROUND_SECONDS,
+    )
+    with ThreadPoolExecutor(1) as beside:
+        load = beside.submit(client.run, job)
+        time.sleep(2 * AROUND_SECONDS)  # the client has to start, too
+        found = second.idle(seconds)
+        load.result()
+    return found
+
+
+def _requests(tenants: int) -> dict[Kind, list[bytes]]:
+    """Every kind of request, for tenants as popular as Zipf's law says."""
+    rng, some = np.random.default_rng([SEED, tenants]), examples(EXAMPLES)
+    names = list(map(_name, rng.choice(tenants, REQUESTS, p=zipf(tenants)).tolist()))
+    labels = rng.choice([1, -1], REQUESTS).tolist()
+    drawn = [(some[k % EXAMPLES], name) for k, name in enumerate(names)]
+    return {
+        Kind.PREDICT: [predict(*each) for each in drawn],
+        Kind.NOT_KEPT: [predict(*each, NOT_KEPT) for each in drawn],
+        Kind.FEEDBACK: [feedback(*each, label) for each, label in zip(drawn, labels, strict=True)],
+    }
+
+
+def _mean(rounds: Sequence[Work]) -> Work:
+    return Work(fmean(each.workers for each in rounds), fmean(each.store for each in rounds))
+
+
+def _busy_cores(pids: Sequence[int], seconds: float) -> float:
+    before, start = sum(map(processor_seconds, pids)), time.perf_counter()
+    time.sleep(seconds)
+    return (sum(map(processor_seconds, pids)) - before) / (time.perf_counter() - start)
+
+
+def _name(number: int) -> str:
+    return f"followed-{number:05d}"

@@ -1,0 +1,170 @@
+"""Services under load: their requests and models, and what workers and store use of processors and memory."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import redis
+
+from app.storage.redis_keys import TENANTS, keys_of
+from load_tests.harness import client
+from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
+from load_tests.harness.processes import Service, ended, processor_seconds
+from load_tests.harness.sizes import CONNECTIONS, Sizes
+from load_tests.harness.traffic import NOT_KEPT, feedback, labelled, model_file, predict
+from load_tests.harness.wrk import wrk
+from load_tests.scale.results import Cost, Costs, Figure, Kind, Work
+from tests.processes import descendants
+
+EXAMPLES = 1000
+SHORT = b'{"token:w0":1}'  # so short that loading the tenant is nearly all of the work
+NEVER = {"snapshot_every_events": 1_000_000_000, "snapshot_every_seconds": 31_536_000}
+COPIED_AT_ONCE = 100
+ASKED_AT_ONCE = 10_000
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A service with its store: the embedded one, or processes that are named."""
+
+    service: Service
+    stores: tuple[int, ...] = ()
+
+    def work(self) -> Work:
+        """Processor seconds so far, without what a store starts for a while to rewrite its files."""
+        stores = set(self.stores or filter(None, [self.service.valkey_pid]))
+        passing = {child for store in stores for child in descendants(store)}
+        workers = {self.service.pid, *descendants(self.service.pid)} - stores - passing
+        return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
+
+    def work_of(self, action: Callable[[], object]) -> Work:
+        """Processor seconds that an action takes."""
+        before = self.work()
+        action()
+        after = self.work()
+        return Work(after.workers - before.workers, after.store - before.store)
+
+    def idle(self, seconds: float) -> Work:
+        """Cores that are busy in this time."""
+        start = time.perf_counter()
+        used = self.work_of(lambda: time.sleep(seconds))
+        taken = time.perf_counter() - start
+        return Work(used.workers / taken, used.store / taken)
+
+
+def in_turns(loads: Mapping[Key, tuple[Setup, Mapping[Kind, list[bytes]]]], sizes: Sizes) -> dict[Key, Costs]:
+    """Send every load once in every round, so that a noisy moment affects all alike."""
+    turns: dict[tuple[Key, Kind], list[tuple[float, ...]]] = {}
+    for _ in range(sizes.scale_rounds):
+        for key, (setup, kinds) in loads.items():
+            for kind, requests in kinds.items():
+                turns.setdefault((key, kind), []).append(_turn(setup, kind, requests, sizes.wrk_seconds))
+    costs = {name: Cost(*(Figure(list(values)) for values in zip(*some, strict=True))) for name, some in turns.items()}
+    return {key: {kind: costs[key, kind] for kind in kinds} for key, (_, kinds) in loads.items()}
+
+
+def _turn(setup: Setup, kind: str, requests: Sequence[bytes], seconds: float) -> tuple[float, ...]:
+    """One load in one round: the fields of a `Cost`."""
+    before = setup.work()
+    peak = wrk(setup.service.port, requests, CONNECTIONS, seconds)
+    after, sent = setup.work(), peak.rate * max(round(seconds), 1)
+    if peak.bad:
+        raise RuntimeError(f"{peak.bad:,} requests of {kind!r} were not answered with 2xx")
+    worker, store = 1e6 * (after.workers - before.workers) / sent, 1e6 * (after.store - before.store) / sent
+    return peak.rate, peak.p50, peak.p99, worker, store, peak.cores
+
+
+def by_kind(examples: Sequence[bytes], tenant: str) -> dict[Kind, list[bytes]]:
+    """Every kind of request for a tenant."""
+    return {
+        Kind.PREDICT: [predict(features, tenant) for features in examples],
+        Kind.NOT_KEPT: [predict(features, tenant, NOT_KEPT) for features in examples],
+        Kind.FEEDBACK: [feedback(features, tenant, label) for features, label in labelled(examples)],
+    }
+
+
+def body(request: bytes) -> bytes:
+    """The body of a whole request."""
+    return request.partition(b"\r\n\r\n")[2]
+
+
+def import_model(service: Service, tenant: str, features: int) -> None:
+    """Create a tenant whose model has learnt so many features, each once."""
+    model = model_file(range(features), max(features, 1 << 22))
+    client.call(service.port, "POST", f"/tenants/{tenant}/import", model, "application/octet-stream")
+
+
+@contextmanager
+def running(service: Service) -> Iterator[Service]:
+    """A service that is ready; it has ended after this block."""
+    with ended(service.start()):
+        yield service.is_ready()
+
+
+def restart(service: Service) -> float:
+    """Kill and start; return the seconds until it is ready."""
+    service.kill()
+    start = time.perf_counter()
+    service.start().is_ready()
+    return time.perf_counter() - start
+
+
+def send(service: Service, requests: Iterable[bytes], connections: int) -> Percentiles:
+    """Send each request once; return the latencies."""
+    job = ClosedLoop(port=service.port, requests=list(map(Request, requests)), connections=connections)
+    return percentiles(client.run(job).latencies())
+
+
+def store_bytes(service: Service) -> int:
+    """Memory that the embedded store uses now."""
+    with redis.Redis(unix_socket_path=str(service.socket)) as store:
+        return int(store.info("memory")["used_memory"])
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Tenants of one size. The first is imported, the others are copied inside the store: to import all takes long.
+
+    In the memory of a worker they share nothing.
+    """
+
+    service: Service
+    features: int
+
+    def name(self, number: int) -> str:
+        """Of a tenant."""
+        return f"copy-{self.features}-{number:06d}"
+
+    def make(self, numbers: range) -> None:
+        """Import the first one, copy the others."""
+        if 0 in numbers:
+            import_model(self.service, self.name(0), self.features)
+        with redis.Redis(unix_socket_path=str(self.service.socket)) as store:
+            for some in _parts([number for number in numbers if number], COPIED_AT_ONCE):
+                self._copy(store, some)
+
+    def _copy(self, store: "redis.Redis", numbers: Sequence[int]) -> None:
+        first = keys_of(self.name(0))
+        with store.pipeline(transaction=False) as pipeline:
+            for name in map(self.name, numbers):
+                for kind in ("meta", "headers", "chunks"):
+                    pipeline.copy(getattr(first, kind), getattr(keys_of(name), kind))
+                pipeline.zadd(TENANTS, {name: 0})
+            if not all(pipeline.execute()):
+                raise RuntimeError("a tenant could not be copied inside the store")
+
+    def load(self, count: int, connections: int) -> Percentiles:
+        """Send each of the first tenants one request, which loads it; return the latencies of the last part."""
+        parts = [
+            send(self.service, (predict(SHORT, self.name(number), NOT_KEPT) for number in numbers), connections)
+            for numbers in _parts(range(count), ASKED_AT_ONCE)
+        ]
+        return parts[-1]
+
+
+def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))
