@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import cast
 
 import hiredis
 import uvloop
@@ -63,45 +62,22 @@ def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: in
     return WritesFound(kind, connections, writes / taken, worked / taken, disk / writes)
 
 
-class Connection(asyncio.Protocol):
-    """Writes, waits for the answer, and writes again until the time is over; a stream would take the client longer."""
-
-    def __init__(self, commands: Iterator[bytes], until: float) -> None:
-        self._commands = commands
-        self._until = until
-        self.writes = 0
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Write for the first time."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are none by name
-        self._transport.write(next(self._commands))
-
-    def data_received(self, data: bytes) -> None:
-        """Count an answer, so short that it comes in one piece."""
-        if data.startswith(b"-") or not data.endswith(b"\r\n"):
-            self.closed.set_exception(RuntimeError(f"the store answered {data[:200]!r}"))
-        self.writes += 1
-        if time.perf_counter() < self._until and not self.closed.done():
-            self._transport.write(next(self._commands))
-        else:
-            self._transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Report an end before the time."""
-        if exc is not None or time.perf_counter() < self._until:
-            exc = exc or ConnectionError("the store closed a connection")
-        if not self.closed.done():
-            self.closed.set_exception(exc) if exc else self.closed.set_result(None)
-
-
 async def _write(port: int, commands: Iterator[bytes], connections: int, until: float) -> int:
     """Write until the time is over; return how often."""
-    made = [Connection(commands, until) for _ in range(connections)]
-    for each in made:
-        await asyncio.get_running_loop().create_connection(lambda each=each: each, "127.0.0.1", port)  # type: ignore[misc]
-    await asyncio.gather(*(each.closed for each in made))
-    return sum(each.writes for each in made)
+
+    async def write() -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writes = 0
+        while time.perf_counter() < until:
+            writes += 1
+            writer.write(next(commands))
+            answer = await reader.read(1 << 12)  # so short that it comes in one piece
+            if answer.startswith(b"-") or not answer.endswith(b"\r\n"):
+                raise RuntimeError(f"the store answered {answer[:200]!r}")
+        writer.close()
+        return writes
+
+    return sum(await asyncio.gather(*(write() for _ in range(connections))))
 
 
 def _labels() -> Iterator[bytes]:

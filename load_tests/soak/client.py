@@ -1,4 +1,4 @@
-"""The clients: a prediction is retried on all services, a label until it is acknowledged; and the ledger of the run."""
+"""The clients: they retry a prediction on all services, a label until it is acknowledged, and fill the ledger."""
 
 import asyncio
 import json
@@ -6,13 +6,16 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from load_tests.harness.client import Pool, Response
-from load_tests.soak.traffic import Label, Prediction
+from load_tests.soak.traffic import Label, Prediction, Traffic
 
+CLIENTS = 8
+PER_SECOND = 400.0  # of all clients together: leaves a machine of two cores time for restarts
 ROUNDS = 3  # over all services, for a prediction
 LABEL_SECONDS = 90.0  # within which a label must be accepted
 PAUSE_SECONDS = 0.1
@@ -176,3 +179,56 @@ def _read(response: Response, *fields: str) -> dict[str, Any]:
 
 def _problem(answer: dict[str, Any]) -> str:
     return f"{answer['status']} {answer['type']}"
+
+
+class Load:
+    """Clients that each send a request, wait for the answer, and pause, until `stop`."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self.ledger = Ledger()
+        self._balancer = Balancer(ports, self.ledger)
+        self._client = Client(self._balancer, self.ledger)
+        self._traffic = Traffic()
+        self._enough = asyncio.Event()
+
+    async def teach(self) -> None:
+        """Give every tenant its vocabulary."""
+        for label in self._traffic.first_labels():
+            await self._client.give(label)
+
+    def stop(self) -> None:
+        """Let every client finish; labels that moderators would give later are given now."""
+        self._enough.set()
+
+    async def run(self) -> None:
+        """Send requests until `stop`, and return when all are answered."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(CLIENTS):
+                    tasks.create_task(self._send_all(number, tasks))
+        finally:
+            self._balancer.close()
+
+    async def _send_all(self, number: int, tasks: asyncio.TaskGroup) -> None:
+        """At a steady pace, but never two at once: a slow answer makes this client slower."""
+        pace = CLIENTS / PER_SECOND
+        due = time.monotonic() + pace * number / CLIENTS
+        while not self._enough.is_set():
+            await asyncio.sleep(due - time.monotonic())
+            match request := self._traffic.next_request():
+                case Prediction():
+                    prediction_id = await self._client.predict(request)
+                    if request.label_after_seconds is not None:
+                        label = self._traffic.label(request.tenant, request.example, prediction_id)
+                        tasks.create_task(self._give_later(label, request.label_after_seconds))
+                case Label():
+                    await self._client.give(request)
+                case _:
+                    await self._client.give_all(request)
+            due = max(due + pace, time.monotonic())
+
+    async def _give_later(self, label: Label, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._enough.wait()
+        await self._client.give(label)

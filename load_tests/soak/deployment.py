@@ -111,6 +111,10 @@ class Deployment:
         """Events that the store had lost, and services appended again."""
         return sum(int(found) for node in self.nodes for found in APPENDED_AGAIN.findall(node.log_text))
 
+    def rescued(self) -> int:
+        """Models that services could not append again, and wrote to files."""
+        return sum(1 for _ in self.folder.glob("*/rescued/*"))
+
 
 @contextmanager
 def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:

@@ -11,7 +11,7 @@ from load_tests.soak.client import Acknowledged, Ledger
 from load_tests.soak.deployment import Deployment, Node, Shown
 from load_tests.soak.disturbances import Action, Disturbance
 from load_tests.soak.traffic import TENANTS
-from load_tests.soak.watch import LEAST_SECONDS, WARM_UP_SECONDS, Period, Watch, growth
+from load_tests.soak.watch import LEAST_SECONDS, WARM_UP_SECONDS, Period, growth, until
 from tests.reliability.oracle import stored_log, version_of
 
 REST_SECONDS = 60.0
@@ -72,7 +72,7 @@ class Outcome:
         return [each for each in self.disturbances if each.action in actions]
 
 
-def compare(deployment: Deployment, watch: Watch) -> list[TenantFound]:
+async def compare(deployment: Deployment) -> list[TenantFound]:
     """Wait until all services are up to date, start a fresh one, and look at every tenant."""
 
     def at_rest() -> bool:
@@ -80,7 +80,7 @@ def compare(deployment: Deployment, watch: Watch) -> list[TenantFound]:
         shown = ((node.shown(tenant), versions[tenant]) for tenant in TENANTS for node in deployment.nodes)
         return all(found is not None and found.version == version for found, version in shown)
 
-    if not watch.until(at_rest, REST_SECONDS):
+    if not await until(at_rest, REST_SECONDS):
         say("not all services have reached the versions of the logs")
     with ended(deployment.new_node(FRESH)) as fresh:
         fresh.start().is_ready()

@@ -1,17 +1,19 @@
-"""Waiting, while memory is sampled and progress is printed; and whether memory grows."""
+"""Memory over time, whether it grows, and progress."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from statistics import median
 
 from load_tests.harness.processes import resident_bytes
 from load_tests.harness.report import say
+from load_tests.soak.client import Ledger
 from load_tests.soak.deployment import Deployment, Node
-from load_tests.soak.load import Load
 
 SAMPLE_SECONDS = 1.0
-REPORT_SECONDS = 10.0
+REPORT_SAMPLES = 10
 PAUSE_SECONDS = 0.05
 WARM_UP_SECONDS = 60.0  # tenants are loaded with their first request, and the heap finds its size
 LEAST_SECONDS = 240.0  # after that: a shorter period says nothing
@@ -73,16 +75,14 @@ def _median(samples: Sequence[Sample]) -> Sample:
 
 
 class Watch:
-    """The main thread of a run waits here."""
+    """Samples the memory of every process, and reports progress."""
 
-    def __init__(self, deployment: Deployment, load: Load) -> None:
+    def __init__(self, deployment: Deployment, ledger: Ledger) -> None:
         self.periods: list[Period] = []  # of services
         self.store = Period("store", time.monotonic())
         self._deployment = deployment
-        self._load = load
+        self._ledger = ledger
         self._running: dict[str, Period] = {}
-        self._sample_at = self._report_at = time.monotonic()
-        self._reported = (self._report_at, 0)  # when, and how many requests there had been
         for node in deployment.nodes:
             self.begins(node)
 
@@ -99,43 +99,41 @@ class Watch:
         """From here on the store is judged: no replica or restart makes it copy its data."""
         self.store = Period("store", time.monotonic())
 
-    def until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds; False if it does not within this time."""
-        deadline = time.monotonic() + seconds
-        while not holds():
-            now = time.monotonic()
-            if now > deadline:
-                return False
-            self._load.check()
-            if now >= self._sample_at:
-                self._sample_at = now + SAMPLE_SECONDS
-                self._sample(now)
-            if now >= self._report_at:
-                self._report_at = now + REPORT_SECONDS
-                self._report(now)
-            time.sleep(PAUSE_SECONDS)
-        return True
+    async def run(self) -> None:
+        """Sample every second until cancelled."""
+        before = 0
+        for number in count():
+            await self._sample()
+            if number % REPORT_SAMPLES == 0:
+                self._report(self._ledger.requests - before)
+                before = self._ledger.requests
+            await asyncio.sleep(SAMPLE_SECONDS)
 
-    def until_time(self, moment: float) -> None:
-        """Wait."""
-        self.until(lambda: time.monotonic() >= moment, max(moment - time.monotonic(), 0.0) + 1.0)
-
-    def _sample(self, now: float) -> None:
-        labels = len(self._load.ledger.acknowledged)
+    async def _sample(self) -> None:
+        now, labels = time.monotonic(), len(self._ledger.acknowledged)
         for node in self._deployment.nodes:
             if (period := self._running.get(node.name)) is not None:
                 node.check_alive()
                 period.samples.append(Sample(now, resident_bytes(node.pid), labels))
-        if (used := self._deployment.store_bytes()) is not None:
+        if (used := await asyncio.to_thread(self._deployment.store_bytes)) is not None:
             self.store.samples.append(Sample(now, used, labels))
 
-    def _report(self, now: float) -> None:
-        ledger, (then, before) = self._load.ledger, self._reported
-        self._reported = (now, ledger.requests)
-        rate = (ledger.requests - before) / max(now - then, 1e-3)
+    def _report(self, requests: int) -> None:
         periods = [*(self._running.get(node.name) for node in self._deployment.nodes), self.store]
         memory = ", ".join(f"{each.samples[-1].bytes / MIB:.0f}" if each and each.samples else "-" for each in periods)
         say(
-            f"{rate:.0f} requests/s; {len(ledger.acknowledged):,} labels acknowledged; passed on to another service: "
-            f"{ledger.passed_on.total():,}; MiB of services and store: {memory}"
+            f"{requests:,} requests more; {len(self._ledger.acknowledged):,} labels acknowledged; passed on to another "
+            f"service: {self._ledger.passed_on.total():,}; MiB of services and store: {memory}"
         )
+
+
+async def until(holds: Callable[[], bool], seconds: float, otherwise: str = "") -> bool:
+    """Wait until something holds. If it does not within this time: TimeoutError with a text, False without one."""
+    deadline = time.monotonic() + seconds
+    while not await asyncio.to_thread(holds):
+        if time.monotonic() > deadline:
+            if otherwise:
+                raise TimeoutError(otherwise)
+            return False
+        await asyncio.sleep(PAUSE_SECONDS)
+    return True

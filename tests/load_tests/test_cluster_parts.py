@@ -14,22 +14,12 @@ from redis.crc import key_slot
 from app.storage.event_codec import FeedbackRecord, encode
 from app.storage.event_log import next_chain
 from app.storage.redis_keys import keys_of
-from load_tests.cluster.figures import Latency, latency
+from load_tests.cluster import service_steps as steps
+from load_tests.cluster.figures import Latency
 from load_tests.cluster.logs import Checked, compare
 from load_tests.cluster.nodes import Member, members_in
 from load_tests.cluster.page import Results, report
-from load_tests.cluster.service_steps import (
-    Added,
-    Following,
-    Hot,
-    Killed,
-    NodeShare,
-    Reloaded,
-    ServiceShare,
-    Spread,
-    held_in,
-)
-from load_tests.cluster.services import Router, each, new_id, order, prediction
+from load_tests.cluster.services import Router, order
 from load_tests.cluster.slots import SLOTS, busiest_share, even_ranges, slot_of
 from load_tests.cluster.store_steps import FailedOver, LabelsDuring, Moved, Resharded
 from load_tests.harness.client import Pool, Response
@@ -43,14 +33,14 @@ SOON = Latency(2.0, 9.0, 20.0)
 OWN, OTHERS = LabelsDuring("own", 70, 90, 120, 0, 3.1), LabelsDuring("others", 130, 400, 0, 0, 0.1)
 MOVES = [Moved(33, 3.0, LabelsDuring("key by key", 21, 800, 5, 2, 0.3))]
 RESULTS = Results(
-    spread=Spread([NodeShare("1", 128, 100, 900, 1 << 20)], [ServiceShare("a", 100, 100, 2 << 20)], 1.0, 1.0),
-    following=Following(0.1, 0.01, 4000.0),
-    added=Added(5, 200, 40, 1.0, 0, 40, SOON, 0, WELL),
-    killed=Killed(40, 8, 0, 3, 0.2, SOON, 5, 0, WELL),
+    spread=steps.Spread([steps.NodeShare("1", 128, 100, 900, 1)], [steps.ServiceShare("a", 100, 100, 1)], 1.0, 1.0),
+    following=steps.Following(0.1, 0.01, 4000.0),
+    added=steps.Added(5, 200, 40, 1.0, 0, 40, SOON, 0, WELL),
+    killed=steps.Killed(40, 8, 0, 3, 0.2, SOON, 5, 0, WELL),
     failed_over=FailedOver([OWN, OTHERS], 2.9, 3.0, 1500, 0, SOON, 0, 0, 4, 43, 0.5, 0, WELL),
-    hot=Hot(4, 20, SOON, 0),
+    hot=steps.Hot(4, 20, SOON, 0),
     resharded=Resharded(MOVES, 63, 0, WELL),
-    reloaded=Reloaded(40, SOON, 0, WELL),
+    reloaded=steps.Reloaded(40, SOON, 0, WELL),
 )
 
 
@@ -113,27 +103,11 @@ def test_the_router_passes_over_services_without_an_answer_for_the_next(status: 
     assert router.home("tenant-1") == services[place]
 
 
-def test_every_item_is_worked_on_once() -> None:
-    async def doubled(number: int) -> int:
-        await asyncio.sleep(0)
-        return 2 * number
-
-    assert asyncio.run(each(range(20), doubled, at_once=3)) == {number: 2 * number for number in range(20)}
-
-
-def test_the_slot_of_a_tenant_is_that_of_its_keys() -> None:
+def test_slots_are_those_of_the_keys_and_ranges_cover_all_of_them() -> None:
     for tenant in TENANTS[:20]:
-        keys = keys_of(tenant)
-        assert {key_slot(name.encode()) for name in (keys.log, keys.meta, keys.changes)} == {slot_of(tenant)}
-
-
-@pytest.mark.parametrize("nodes", [1, 3, 7, 256])
-def test_even_ranges_cover_every_slot_once(nodes: int) -> None:
-    assert [slot for first, last in even_ranges(nodes) for slot in range(first, last + 1)] == list(range(SLOTS))
-
-
-def test_the_fullest_of_many_nodes_has_more_than_its_part() -> None:
-    assert busiest_share(1) == 1.0
+        assert key_slot(keys_of(tenant).log.encode()) == slot_of(tenant)
+    for nodes in (1, 3, 7, 256):
+        assert [slot for first, last in even_ranges(nodes) for slot in range(first, last + 1)] == list(range(SLOTS))
     assert busiest_share(4) < 1.1
     assert busiest_share(64) > 1.5
 
@@ -174,23 +148,9 @@ def test_logs_are_compared_with_what_was_acknowledged() -> None:
     assert compare({"acme": replace(log, born="another")}, given) == Checked(2, broken=1)
 
 
-def test_every_run_asks_the_same_and_every_tenant_something_else() -> None:
-    first, second = (prediction(tenant).partition(b"features")[2] for tenant in TENANTS[:2])
-    assert prediction(TENANTS[0]).endswith(first)
-    assert first != second
-    assert new_id("x") != new_id("x")
-
-
 def test_tenants_of_all_workers_are_counted() -> None:
     text = '# HELP sluice_tenants_held x\nsluice_tenants_held{worker="0"} 12.0\nsluice_tenants_held{worker="1"} 3.0\n'
-    assert held_in(text) == 15
-
-
-def test_nothing_measured_has_no_latency() -> None:
-    found = latency([0.001, 0.003])
-    assert found is not None
-    assert (found.p50, found.worst) == pytest.approx((2.0, 3.0))
-    assert latency([]) is None
+    assert steps.held_in(text) == 15
 
 
 @pytest.mark.parametrize("name", ["plan", "simulation", "haproxy"])

@@ -9,7 +9,7 @@ from app.storage.redis_keys import SHARDS
 from load_tests.scale.assumptions import GIB, Choices, Demand, Prices, UnitCosts
 from load_tests.scale.plan import bill, bytes_by_tenant, ceilings, limits, plan, workers_for, writes_by_tenant
 from load_tests.scale.results import Work
-from load_tests.scale.shards import MOST, Need, Placement, Popularity, by_ranges, shards_for, tag_by_tag
+from load_tests.scale.shards import MOST, Need, Popularity, by_ranges, shards_for
 
 COSTS = UnitCosts(
     predict=Work(200e-6, 30e-6),
@@ -41,19 +41,11 @@ def popularity() -> Popularity:
     return Popularity.of(DEMAND.tenants)
 
 
-def test_shares_add_up_to_one(popularity: Popularity) -> None:
-    assert popularity.shares.sum() == pytest.approx(1.0)
+def test_requests_reach_tenants_by_their_popularity(popularity: Popularity) -> None:
     assert popularity.by_tag(popularity.shares).sum() == pytest.approx(1.0)
-
-
-def test_few_requests_have_as_many_tenants_and_very_many_have_all(popularity: Popularity) -> None:
     assert popularity.distinct(0.001) == pytest.approx(0.001, rel=1e-3)
     assert popularity.distinct(1e9) == pytest.approx(DEMAND.tenants)
-
-
-def test_a_held_tenant_is_never_missed(popularity: Popularity) -> None:
-    assert popularity.misses(DEMAND.tenants) == 0.0
-    assert popularity.misses(100.0) > popularity.misses(1000.0) > 0.0
+    assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(DEMAND.tenants) == 0.0
 
 
 def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: Popularity) -> None:
@@ -69,32 +61,14 @@ def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popular
     assert missed / 40_000 == pytest.approx(popularity.misses(1000.0), abs=0.01)
 
 
-@pytest.mark.parametrize("placement", [tag_by_tag, by_ranges])
-def test_every_tag_lies_on_a_shard(placement: Placement) -> None:
-    for shards in (1, 3, 16, MOST):
-        placed = placement(shards)
-        assert placed.size == len(SHARDS)
-        assert 0 <= placed.min() <= placed.max() < shards
-
-
 def test_the_fewest_shards_are_taken_of_which_none_is_too_full() -> None:
-    need = Need(3.0, EVEN)
-    shards = shards_for([need])
-    assert shards is not None
-    assert need.fullest(shards) <= 1.0 < need.fullest(shards - 1)
-
-
-def test_ranges_of_slots_need_more_shards_than_tags_that_are_dealt_out_one_by_one() -> None:
-    needs = [Need(10.0, EVEN)]
-    even, uneven = shards_for(needs), shards_for(needs, by_ranges)
+    need, hot = Need(10.0, EVEN), np.zeros(MOST)
+    hot[0] = 1.0
+    even, uneven = shards_for([need]), shards_for([need], by_ranges)
     assert even is not None
     assert uneven is not None
     assert 10 <= even < uneven
-
-
-def test_no_number_of_shards_helps_where_one_tag_is_more_than_a_store_can_bear() -> None:
-    hot = np.zeros(len(SHARDS))
-    hot[0] = 1.0
+    assert need.fullest(even) <= 1.0 < need.fullest(even - 1)
     assert shards_for([Need(1.1, hot)]) is None
 
 
@@ -122,11 +96,8 @@ def test_no_tenant_keeps_more_than_its_limit(popularity: Popularity) -> None:
     stored = bytes_by_tenant(COSTS, DEMAND, Choices(kept_of_each=5, retained_events=7), popularity)
     assert stored["kept predictions"].max() == 5 * COSTS.kept_bytes
     assert stored["logs"].max() == 7 * COSTS.event_bytes
-
-
-def test_predictions_of_a_short_time_are_those_of_the_busiest_hours(popularity: Popularity) -> None:
-    stored = bytes_by_tenant(COSTS, DEMAND, Choices(kept_seconds=60.0, kept_of_each=10**9), popularity)
-    assert stored["kept predictions"].sum() == pytest.approx(60.0 * DEMAND.predictions * COSTS.kept_bytes)
+    short = bytes_by_tenant(COSTS, DEMAND, Choices(kept_seconds=60.0, kept_of_each=10**9), popularity)
+    assert short["kept predictions"].sum() == pytest.approx(60.0 * DEMAND.predictions * COSTS.kept_bytes)
 
 
 def test_a_busy_tenant_writes_blocks_so_that_it_takes_less_than_its_share(popularity: Popularity) -> None:
