@@ -1,1 +1,1 @@
-"""Sluice beside its peers in one run: the same examples in the same order, asked in turns."""
+"""Sluice beside its peers in one run: the same examples in the same order, in turns."""

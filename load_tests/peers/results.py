@@ -1,22 +1,86 @@
-"""What one run found, and what it was to find."""
+"""What was measured of each contender, how the rows compare, and the targets."""
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
 
 from app.features.featurizer import Kind
+from kernels.arrays import Floats
+from load_tests.harness.jobs import Percentiles
 from load_tests.harness.report import Target, at_least
-from load_tests.peers.contenders.contender import Group
-from load_tests.peers.figures import Row, times
-from load_tests.peers.sizes import CONNECTIONS, Sizes
+from load_tests.peers.contenders import Group
+from load_tests.quality.rates import confusion, last_half
 
+CONNECTIONS = 16  # of a load; a stream is played over one
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)
-MANY = f"{CONNECTIONS} connections"
 TITLES: dict[Kind, str] = {"url": "URLs", "email": "Mails"}
 
 
 @dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Accuracy before learning, and the number of examples on which only one of the two, it or Sluice, was right."""
+
+    balanced: float | None
+    last_half: float | None
+    only_it_right: int
+    only_ours_right: int
+
+    @property
+    def chance(self) -> float:
+        """The probability of so large a difference between two that are equally good: a sign test."""
+        differing = self.only_it_right + self.only_ours_right
+        if not differing:
+            return 1.0
+        excess = max(abs(self.only_it_right - self.only_ours_right) - 1.0, 0.0)
+        return math.erfc(excess / math.sqrt(2.0 * differing))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One stream over one connection: examples scored and learnt per second in each turn, and latencies."""
+
+    rates: list[float]
+    predict: Percentiles | None  # None for feedback alone
+    learn: Percentiles
+    verdicts: Verdicts | None  # None for the limit
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One kind of request over many connections: examples per second in each round, and latencies."""
+
+    rates: list[float]
+    latency: Percentiles
+
+
+@dataclass(slots=True)
+class Row:
+    """One contender on one kind of input."""
+
+    name: str
+    group: Group
+    beside: str
+    same_work: str
+    about: str
+    ahead: str
+    absent: str | None = None  # why it did not take part, or how it failed
+    played: dict[str, Played] = field(default_factory=dict)  # by stream
+    predicting: Loaded | None = None
+    learning: Loaded | None = None
+
+    def balanced(self, stream: str) -> float | None:
+        """Balanced accuracy in percent."""
+        played = self.played.get(stream)
+        share = played.verdicts.balanced if played and played.verdicts else None
+        return None if share is None else 100.0 * share
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Everyone on one kind of input; the first of the streams is the one with the natural share of anomalies."""
+    """All contenders on one kind of input; the first stream has the natural share of anomalies."""
 
     kind: Kind
     streams: list[str]
@@ -26,88 +90,77 @@ class Table:
         """One contender."""
         return next(row for row in self.rows if row.name == name)
 
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """Everything that was measured."""
-
-    sizes: Sizes
-    machine: list[str]
-    load_averages: tuple[float, float]
-    minutes: float
-    tables: list[Table]
+    def ratios(self, row: Row, beside: str) -> "Ratios":
+        """How a row compares with one of Sluice's rows."""
+        ours, stream = self.row(beside), self.streams[0]
+        return Ratios(
+            _times(row.played.get(stream), ours.played.get(stream)),
+            _times(row.predicting, ours.predicting),
+            _times(row.learning, ours.learning),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """How many times the rate of Sluice a contender has; None where it was not measured."""
+    """A contender's rate in terms of Sluice's; None where it was not measured."""
 
     both: float | None  # scoring and learning in turn, over one connection
     predicting: float | None  # over many
     learning: float | None
 
 
-def ratios(table: Table, row: Row, beside: str) -> Ratios:
-    """Beside one of Sluice's rows."""
-    ours, stream = table.row(beside), table.streams[0]
-    played = stream in row.played and stream in ours.played
-    return Ratios(
-        times(row.played[stream].rates, ours.played[stream].rates) if played else None,
-        times(row.predicting.rates, ours.predicting.rates) if row.predicting and ours.predicting else None,
-        times(row.learning.rates, ours.learning.rates) if row.learning and ours.learning else None,
+def _times(theirs: Played | Loaded | None, ours: Played | Loaded | None) -> float | None:
+    """Compared turn by turn, so that a noisy minute affects both."""
+    if theirs is None or ours is None:
+        return None
+    return median(one / other for one, other in zip(theirs.rates, ours.rates, strict=True))
+
+
+def judged(labels: Floats, said: Floats, ours: Floats) -> Verdicts:
+    """Compare verdicts, each above 0 for an anomaly, with those of Sluice."""
+    right, ours_right = (said > 0.0) == (labels > 0.0), (ours > 0.0) == (labels > 0.0)
+    return Verdicts(
+        confusion(labels, said).balanced_accuracy,
+        last_half(labels, said),
+        int(np.count_nonzero(right & ~ours_right)),
+        int(np.count_nonzero(~right & ours_right)),
     )
 
 
-def targets(results: Results) -> list[Target]:
-    """Sluice first where the same work is compared: in speed with services and mail filters, in verdicts with all."""
-    return [target for table in results.tables for target in (*_speed(table), *_verdicts(table))]
+def targets(tables: list[Table]) -> list[Target]:
+    """Sluice is first where the work is the same: in speed beside services and mail filters, in verdicts beside all."""
+    return [target for table in tables for target in (*_speed(table), *_verdicts(table))]
 
 
 def _speed(table: Table) -> Iterator[Target]:
-    """A Python service without a log promises less than Sluice does, so only its scoring is the same work."""
-    title = TITLES[table.kind]
+    """A Python service without a log promises less than Sluice, so only its scoring is the same work."""
     for row in table.rows:
         if row.group not in {Group.PYTHON, Group.MAIL}:
             continue
-        ours = row.same_work if keeps_labels_alike(row) else row.beside
-        found = ratios(table, row, ours)
-        yield _first(title, f"scored per second, {MANY}", found.predicting, row, ours)
-        if keeps_labels_alike(row):
-            yield _first(title, f"learnt per second, {MANY}", found.learning, row, ours)
-            yield _first(title, "scored and learnt per second, one connection", found.both, row, ours)
-
-
-def keeps_labels_alike(row: Row) -> bool:
-    """Whether a row of Sluice does the same work in learning: for mail filters, the one with a store in memory."""
-    return row.group is Group.MAIL or row.same_work == row.beside
-
-
-def _first(title: str, text: str, theirs: float | None, row: Row, ours: str) -> Target:
-    return _beside(f"{title} {text}: {ours} beside {row.name}", theirs, row)
-
-
-def _beside(text: str, theirs: float | None, row: Row) -> Target:
-    if theirs is None:
-        return Target(text, "at least 1 x", f"not measured: {row.absent}", None)
-    return at_least(text, 1.0, 1.0 / theirs)
+        alike = row.group is Group.MAIL or row.same_work == row.beside  # a row of Sluice keeps labels as it does
+        ours = row.same_work if alike else row.beside
+        found = table.ratios(row, ours)
+        compared = {f"scored per second, {CONNECTIONS} connections": found.predicting}
+        if alike:
+            compared[f"learnt per second, {CONNECTIONS} connections"] = found.learning
+            compared["scored and learnt per second, one connection"] = found.both
+        for text, theirs in compared.items():
+            name = f"{TITLES[table.kind]} {text}: {ours} beside {row.name}"
+            if theirs is None:
+                yield Target(name, "at least 1 x", f"not measured: {row.absent}", None)
+            else:
+                yield at_least(name, 1.0, 1.0 / theirs)
 
 
 def _verdicts(table: Table) -> Iterator[Target]:
     for stream in table.streams:
         for row in table.rows:
-            if row.group in PEERS and row.same_work != row.beside:  # with a log, verdicts are the same as without
-                text = f"{stream}: balanced accuracy, beside {row.name}"
-                yield _better(text, balanced(table.row(row.beside), stream), balanced(row, stream), row)
-
-
-def balanced(row: Row, stream: str) -> float | None:
-    """In percent."""
-    played = row.played.get(stream)
-    share = played.verdicts.balanced if played and played.verdicts else None
-    return None if share is None else 100.0 * share
-
-
-def _better(text: str, ours: float | None, theirs: float | None, row: Row) -> Target:
-    if ours is None or theirs is None:
-        return Target(text, "at least theirs", f"not measured: {row.absent or 'a class is missing'}", None)
-    return Target(text, f"at least {theirs:.2f}%", f"{ours:.2f}%", ours >= theirs)
+            if row.group not in PEERS or row.same_work == row.beside:  # with a log, verdicts are the same as without
+                continue
+            text = f"{stream}: balanced accuracy, beside {row.name}"
+            ours, theirs = table.row(row.beside).balanced(stream), row.balanced(stream)
+            if ours is None or theirs is None:
+                reason = row.absent or "a class is missing"
+                yield Target(text, "at least theirs", f"not measured: {reason}", None)
+            else:
+                yield Target(text, f"at least {theirs:.2f}%", f"{ours:.2f}%", ours >= theirs)

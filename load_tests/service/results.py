@@ -1,25 +1,17 @@
-"""What one run of the service's benchmark found, and what it was to find."""
+"""What one run found: its targets and its tables."""
 
 from dataclasses import dataclass
 
-from load_tests.harness.report import Target, at_least, at_most
+from load_tests.harness.jobs import Percentiles
+from load_tests.harness.report import Target, at_least, at_most, shown, table, table_of
+from load_tests.harness.sizes import Sizes
 from load_tests.service import routes
-from load_tests.service.many_tenants import ManyTenants
-from load_tests.service.runs import Series
-from load_tests.service.sizes import Sizes
-from load_tests.service.stalls import Stalls
+from load_tests.service.routes import Series
+from load_tests.service.tenants import ManyTenants, Stalls, Starts
 
-NOISE = 0.03  # two loads of the same speed come out so different
-GIB = 2**30
-
-
-@dataclass(frozen=True, slots=True)
-class Starts:
-    """Seconds from the start of the process, of several starts each."""
-
-    empty: list[float]
-    restarts: list[float]  # after kill -9 of the service; its store has outlived it
-    crashes: list[float]  # after kill -9 of both
+NOISE = 0.03  # two loads of the same speed differ by as much
+LATENCIES = ("p50, ms", "p99, ms", "p99.9, ms", "worst, ms")
+MIB, GIB = 2**20, 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +19,6 @@ class Results:
     """Everything that was measured."""
 
     sizes: Sizes
-    machine: list[str]
-    load_averages: tuple[float, float]
     routes: dict[str, Series]
     starts: Starts
     stalls: Stalls
@@ -37,45 +27,78 @@ class Results:
 
 def targets(results: Results) -> list[Target]:
     """All targets of the service."""
-    return [*_routes(results.routes), *_starts(results), *_stalls(results), *_many(results.many)]
-
-
-def _routes(found: dict[str, Series]) -> list[Target]:
+    found, starts, sizes, many = results.routes, results.starts, results.sizes, results.many
     limit, predict, batch = found[routes.LIMIT], found[routes.PREDICT], found[routes.PREDICT_BATCH]
+    not_kept = found[routes.BATCH_NOT_KEPT].rate_beside(found[routes.NOT_KEPT])
     stream = found[routes.PREDICT_STREAM]
+    large = f"a tenant of {sizes.large_features:,} features and {sizes.tail_events:,} events of tail"
+    snapshots = f"The slowest request while snapshots of {sizes.large_features:,} features are taken"
+    worst = max(each.worst for each in results.stalls.with_snapshot.values())
+    small = f"{many.tenants:,} tenants of {many.features:,} features in one process"
     return [
         at_least("/predict, requests per second beside the limit", 0.75, predict.rate_beside(limit)),
         at_most("/predict, p99 beside the limit's", 2.0, predict.p99_beside(limit)),
         at_least("/feedback, durable, beside the limit", 0.4, found[routes.FEEDBACK].rate_beside(limit)),
         at_least("/predict/batch, items per second beside /predict", 8.0, batch.rate_beside(predict)),
-        at_least(
-            "The same where nothing is kept, beside /predict where nothing is kept",
-            8.0,
-            found[routes.BATCH_NOT_KEPT].rate_beside(found[routes.NOT_KEPT]),
-        ),
+        at_least("The same where nothing is kept, beside /predict where nothing is kept", 8.0, not_kept),
         at_least("NDJSON, items per second beside /predict", 8.0, stream.rate_beside(predict)),
         at_least(f"NDJSON beside /predict/batch (less {NOISE:.0%} for noise)", 1.0 - NOISE, stream.rate_beside(batch)),
-    ]
-
-
-def _starts(results: Results) -> list[Target]:
-    starts, sizes = results.starts, results.sizes
-    tenant = f"a tenant of {sizes.features:,} features and {sizes.tail_events:,} events of tail"
-    return [
         at_most("Start with an empty store, to ready", 3.0, max(starts.empty), " s"),
-        at_most(f"Restart, to the first answer of {tenant}", 3.0, max(starts.restarts), " s"),
+        at_most(f"Restart, to the first answer of {large}", 3.0, max(starts.restarts), " s"),
         at_most("The same after a crash of the store, too", 3.0, max(starts.crashes), " s"),
-    ]
-
-
-def _stalls(results: Results) -> list[Target]:
-    text = f"The slowest request while snapshots of {results.sizes.features:,} features are taken"
-    return [at_most(text, 20.0, results.stalls.worst, " ms")]
-
-
-def _many(many: ManyTenants) -> list[Target]:
-    size = f"{many.tenants:,} tenants of {many.features:,} features"
-    return [
-        at_most(f"{size} in one process", 1.2, many.resident_bytes / GIB, " GiB"),
+        at_most(snapshots, 20.0, worst, " ms"),
+        at_most(small, 1.2, many.resident_bytes / GIB, " GiB"),
         at_most("Loading a cold one of them, p99", 20.0, many.loading.p99, " ms"),
     ]
+
+
+def parts(results: Results) -> dict[str, str]:
+    """The tables by title."""
+    starts, stalls = results.starts, results.stalls
+    kinds = {
+        "empty store, to ready": starts.empty,
+        "large tenant, the service was killed": starts.restarts,
+        "large tenant, its store was killed, too": starts.crashes,
+    }
+    cases = {"without": stalls.quiet, "with": stalls.with_snapshot}
+    rows = ((kind, case, *_latencies(found[kind])) for kind in stalls.quiet for case, found in cases.items())
+    about = (
+        f"Constant traffic around a tenant of {results.sizes.large_features:,} features. A snapshot took "
+        f"{_listed(stalls.snapshot_seconds, '.1f')} s."
+    )
+    return {
+        "Routes": routes_table(results.routes),
+        "Starts": table_of(kinds.items(), ("start", lambda row: row[0]), ("seconds", lambda row: _listed(row[1]))),
+        "Snapshots": f"{about}\n\n{table(('requests', 'snapshot', *LATENCIES), rows)}",
+        "Many tenants": _many(results.many),
+    }
+
+
+def routes_table(found: dict[str, Series]) -> str:
+    """Each load beside the limit."""
+    header = ("load", "items per second", "beside the limit", *LATENCIES, "server, us per item")
+    rows = []
+    for name, series in found.items():
+        limit = found[routes.LONG_LIMIT if name == routes.LONG_PREDICT else routes.LIMIT]
+        rates = (f"{series.median('rate'):,.0f}", f"{series.rate_beside(limit):.2f} x")
+        cores = ", ".join(f"{series.median(side):.2f}" for side in ("server", "store", "client"))
+        rows.append((name, *rates, *_latencies(series.latency), f"{series.server_microseconds:.0f}", cores))
+    return table((*header, "cores: server, store, client"), rows)
+
+
+def _latencies(found: Percentiles | None) -> list[str]:
+    return [shown(getattr(found, name, None), ".1f") for name in ("p50", "p99", "p999", "worst")]
+
+
+def _listed(seconds: list[float], form: str = ".2f") -> str:
+    return ", ".join(f"{each:{form}}" for each in seconds)
+
+
+def _many(many: ManyTenants) -> str:
+    each = (many.resident_bytes - many.empty_bytes) / many.tenants
+    return (
+        f"{many.tenants:,} tenants of {many.features:,} features with their names: {many.resident_bytes / MIB:,.0f} "
+        f"MiB resident, of which {many.empty_bytes / MIB:,.0f} MiB are there without any; {each / 2**10:.0f} KiB for "
+        f"each. The first prediction of a cold tenant, loading included: p50 {many.loading.p50:.1f} ms, "
+        f"p99 {many.loading.p99:.1f} ms, p99.9 {many.loading.p999:.1f} ms, the worst {many.loading.worst:.1f} ms."
+    )

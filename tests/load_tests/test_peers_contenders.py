@@ -1,33 +1,28 @@
-"""Every contender for real: started, asked, taught, and gone afterwards."""
+"""Every contender for real: started, scored, taught, and ended."""
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from load_tests.peers.client.jobs import Job
-from load_tests.peers.client.process import done
-from load_tests.peers.contenders import registry
-from load_tests.peers.contenders.contender import Contender, Group, Place
-from load_tests.peers.contenders.library import Library
-from load_tests.peers.contenders.limit import Limit
-from load_tests.peers.contenders.rspamd import Rspamd
+from load_tests.harness.client import run
+from load_tests.harness.jobs import ClosedLoop
+from load_tests.harness.sizes import Sizes
+from load_tests.peers import registry
+from load_tests.peers.contenders import Contender, Group, Library, Limit, Place
 from load_tests.peers.examples import Example, features_json, made_rare
-from load_tests.peers.field import Field
-from load_tests.peers.loading import fresh_examples, load
-from load_tests.peers.playing import play
-from load_tests.peers.sizes import Sizes
+from load_tests.peers.filters import Rspamd
+from load_tests.peers.measurement import Field, fresh_examples, load, play
 
-SMALL = Sizes(40, 40, 40, 20, 20, 100, rounds=1, load_seconds=0.2)
-SLOW_TO_LEARN = "river FTRL, its defaults"  # its steps are small: 60 examples do not change its mind
+SMALL = Sizes(taught=100, rounds=1, load_seconds=0.2)
+SLOW_TO_LEARN = "river FTRL, its defaults"  # its steps are small: 60 examples do not change its verdicts
 FILTERS = [each for each in registry.contenders("email") if each.group is Group.MAIL]
 MAIL = b"From: a@example.org\nSubject: %b\nMessage-ID: <%d@example.org>\n\n%b %d\n"
 BAD, GOOD = b"win a cheap prize now " * 4, b"the minutes of our meeting " * 4
 
 
 def urls(count: int) -> list[Example]:
-    """Every third one is bad, and easy to tell."""
+    """Every third one is bad, and easy to recognise."""
     raws = [
         (1, b"http://bad.example/login/%d" % k) if k % 3 == 0 else (-1, b"https://good.example/%d" % k)
         for k in range(count)
@@ -43,14 +38,15 @@ def mails(count: int) -> list[Example]:
 
 
 def asked(contender: Contender, place: Place, examples: list[Example]) -> list[bool]:
-    job = Job(
+    job = ClosedLoop(
         wire=contender.wire,
-        reading=contender.reading,
+        verdict=contender.verdict,
         requests=contender.played(examples),
         port=place.port,
         folder=place.folder,
+        marks=0,
     )
-    return [bool(said) for said in done(job).verdicts]
+    return [bool(said) for said in run(job).verdicts]
 
 
 def skip_if_absent(contender: Contender) -> None:
@@ -76,7 +72,7 @@ def test_every_contender_answers_the_same_stream(contender: Contender, tmp_path:
 @pytest.mark.parametrize("contender", FILTERS, ids=lambda each: each.name)
 def test_mail_filters_answer_raw_mails(contender: Contender, tmp_path: Path) -> None:
     skip_if_absent(contender)
-    examples = mails(460 if isinstance(contender, Rspamd) else 30)  # rspamd says nothing before 200 of each class
+    examples = mails(460 if isinstance(contender, Rspamd) else 30)  # rspamd gives no verdict before 200 of each class
     with contender.served(tmp_path, 1) as place:
         said = asked(contender, place, examples)
     assert said[-20:] == [example.label > 0 for example in examples[-20:]]
@@ -102,18 +98,18 @@ def test_a_stream_is_played_in_turns_and_a_load_after(tmp_path: Path) -> None:
     assert found[registry.LIMIT].verdicts is None
     loaded, failed = load(tmp_path / "load", some, urls(200), SMALL)
     assert not failed
-    assert all(pair.predicting.rates[0] > 0.0 and pair.learning.rates[0] > 0.0 for pair in loaded.values())
+    assert all(part.rates[0] > 0.0 for pair in loaded.values() for part in pair)
 
 
 def test_a_peer_that_does_not_start_is_out_and_the_others_go_on(tmp_path: Path) -> None:
-    broken = Library("broken", Group.PYTHON, "", module="no_such_module", package="msgspec")
+    broken = Library("broken", Group.PYTHON, "", learner="no_such_learner", package="msgspec")
     with Field(tmp_path, [_limit(), broken], connections=1) as running:
         assert [each.name for each in running.turn(0)] == ["the limit"]
-        assert "No module named" in running.failed["broken"]
+        assert "KeyError" in running.failed["broken"]
 
 
 def test_a_peer_that_is_not_installed_says_so(tmp_path: Path) -> None:
-    absent = Library("absent", Group.PYTHON, "", module="sgd", package="no_such_package")
+    absent = Library("absent", Group.PYTHON, "", learner="sgd", package="no_such_package")
     with Field(tmp_path, [absent], connections=1) as running:
         assert not list(running.turn(0))
         assert running.failed == {"absent": "the Python package no_such_package is not installed"}
@@ -154,12 +150,6 @@ def test_rare_examples_keep_their_order() -> None:
 def test_features_have_length_one() -> None:
     values = json.loads(features_json("url", b"http://a.example/b?c=d")).values()
     assert sum(value * value for value in values) == pytest.approx(1.0, abs=1e-4)
-
-
-def test_the_package_decides_who_can_take_part() -> None:
-    for contender in registry.judges():
-        if isinstance(contender, Library):
-            assert (contender.absent() is None) == (find_spec(contender.package) is not None)
 
 
 def _limit() -> Limit:

@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from load_tests.harness.traffic import zipf
+from load_tests.harness.wrk import Peak
 from load_tests.scenarios import traffic
 from load_tests.scenarios.__main__ import THRESHOLDS, main
-from load_tests.scenarios.catalogue import SCENARIOS
-from load_tests.scenarios.counting import counts_in, miscounted, routes_of
-from load_tests.scenarios.desk import Desk
-from load_tests.scenarios.moderators import delays
-from load_tests.scenarios.outcomes import OF_A_NAME, OF_A_SCENARIO
-from load_tests.scenarios.plans import FEEDBACK, Ask, Counted, Found
-from load_tests.scenarios.thresholds import EACH, Judge, Threshold, read
+from load_tests.scenarios.counts import counts_in, miscounted
+from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask, Counted, Found, LabelQueue
+from load_tests.scenarios.results import EACH, OF_A_NAME, OF_A_SCENARIO, Threshold, judge, read_thresholds
+from load_tests.scenarios.stage import middle, peaks
+from load_tests.scenarios.traffic import SCENARIOS, delays
 
 RUN_SECONDS = 20.0
-SHIPPED = read(THRESHOLDS)
+SHIPPED = read_thresholds(THRESHOLDS)
 FIGURES = {"a.rate": 3.0, "b.rate": 2.0, "a.failures": 0.0, "b.failures": 1.0, "b.p50": None}
 
 METRICS = """
@@ -51,35 +51,41 @@ def test_every_scenario_has_a_threshold_of_its_own(scenario: str) -> None:
     assert any(scenario in threshold.scenarios for threshold in SHIPPED)
 
 
-@pytest.mark.parametrize("limits", ["", "at_most = 1\nat_least = 1", "at_mots = 1"])
-def test_a_threshold_promises_one_thing(tmp_path: Path, limits: str) -> None:
+@pytest.mark.parametrize("rule", ["", "a.rate <= 1", "a.rate / b.rate < 1", "a.rate / b.rate <= 1 on two cores"])
+def test_a_threshold_compares_a_ratio_with_a_bound(tmp_path: Path, rule: str) -> None:
     file = tmp_path / "thresholds.toml"
-    file.write_text(f'[[threshold]]\ntext = "x"\nfigure = "a.rate"\nbeside = "b.rate"\n{limits}\n')
-    with pytest.raises(ValueError, match=r"at_most or at_least|at_mots"):
-        read(file)
+    file.write_text(f'[thresholds]\n"x" = "{rule}"\n')
+    with pytest.raises(ValueError, match="'x' is not"):
+        read_thresholds(file)
 
 
 @pytest.mark.parametrize(
-    ("at_most", "at_least", "met"),
-    [(1.5, None, True), (1.4, None, False), (None, 1.5, True), (None, 1.6, False)],
+    ("is_most", "bound", "met"), [(True, 1.5, True), (True, 1.4, False), (False, 1.5, True), (False, 1.6, False)]
 )
-def test_a_ratio_is_judged(at_most: float | None, at_least: float | None, met: bool) -> None:
-    (target,) = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("x", "a.rate", "b.rate", at_most, at_least)])
+def test_a_ratio_is_judged(is_most: bool, bound: float, met: bool) -> None:
+    (target,), _ = judge([Threshold("x", "a.rate", "b.rate", is_most, bound)], FIGURES, ["a", "b"], 2)
     assert (target.met, target.measured) == (met, "1.5 x")
 
 
 def test_a_star_is_each_scenario_that_was_played() -> None:
-    targets = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("failures", "*.failures", "*.rate", at_most=0)])
+    targets, _ = judge([Threshold("failures", "*.failures", "*.rate", True, 0)], FIGURES, ["a", "b"], 2)
     assert [(target.text, target.met) for target in targets] == [("a: failures", True), ("b: failures", False)]
 
 
-def test_what_was_not_played_is_not_judged() -> None:
-    assert Judge(FIGURES, ["a"], 2).targets([Threshold("x", "a.rate", "b.rate", at_most=1)]) == []
+def test_a_scenario_that_was_not_played_is_not_judged() -> None:
+    assert judge([Threshold("x", "a.rate", "b.rate", True, 1)], FIGURES, ["a"], 2) == ([], [])
 
 
-def test_what_was_not_measured_is_not_met() -> None:
-    (target,) = Judge(FIGURES, ["a", "b"], 2).targets([Threshold("x", "a.rate", "b.p50", at_most=9)])
+def test_a_missing_figure_is_not_met() -> None:
+    (target,), _ = judge([Threshold("x", "a.rate", "b.p50", True, 9)], FIGURES, ["a", "b"], 2)
     assert target.met is None
+
+
+def test_a_threshold_for_more_cores_is_noted_and_not_judged() -> None:
+    wide = Threshold("wide", "a.rate", "b.rate", False, 2.0, cores=4)
+    few, enough = (judge([wide], FIGURES, ["a", "b"], cores) for cores in (2, 4))
+    assert few == ([], ["Not judged on 2 cores, but on 4: wide: wanted at least 2 x, measured 1.5 x."])
+    assert ([target.met for target in enough[0]], enough[1]) == ([False], [])
 
 
 def test_of_a_mixed_day_one_request_in_100_is_feedback() -> None:
@@ -93,8 +99,8 @@ def test_the_tenants_of_a_mixed_day_are_as_popular_as_zipf_says() -> None:
     asked = Counter(ask.tenant for ask in traffic.mixed(RUN_SECONDS))
     assert len(asked) == 200
     requests = np.array([asked[f"zipf-{number:03d}"] for number in range(200)])
-    expected = requests.sum() * traffic.zipf(200)
-    assert traffic.zipf(200)[0] / traffic.zipf(200)[49] == pytest.approx(50)
+    expected = requests.sum() * zipf(200)
+    assert zipf(200)[0] / zipf(200)[49] == pytest.approx(50)
     deviations = (requests - expected) / np.sqrt(expected)
     assert np.abs(deviations).max() < 4.5
     assert np.square(deviations).mean() == pytest.approx(1, abs=0.5)  # chi-square, by its degrees of freedom
@@ -115,7 +121,7 @@ def test_a_cold_tenant_comes_again_only_after_all_others() -> None:
 
 
 @pytest.mark.parametrize("scenario", ["batch", "ndjson"])
-def test_a_batch_has_as_many_items_as_it_says(scenario: str) -> None:
+def test_a_batch_has_100_items(scenario: str) -> None:
     assert {ask.body.count(b'"features":') for ask in SCENARIOS[scenario].asks(RUN_SECONDS)} == {100}
 
 
@@ -140,22 +146,22 @@ def test_every_tenant_is_taught_before_it_is_asked() -> None:
     assert set(Counter(ask.tenant for ask in traffic.teaching(asks, 1)).values()) == {1}
 
 
-def test_a_request_as_bytes_tells_its_length() -> None:
+def test_a_request_as_bytes_states_its_length() -> None:
     head, _, body = Ask("predict", "/predict", "a", b'{"x":1}').http.partition(b"\r\n\r\n")
     assert head.startswith(b"POST /predict HTTP/1.1\r\n")
     assert b"content-length: %d" % len(body) in head
 
 
-def test_labels_leave_the_desk_when_they_are_due() -> None:
-    desk = Desk()
+def test_labels_leave_the_queue_when_they_are_due() -> None:
+    queue = LabelQueue()
     for name, delay in (("late", 9.0), ("soon", 1.0)):
-        desk.put(Ask("predict", "/predict", name, b"", label=-1, delay_seconds=delay), f"id-{name}", now=100.0)
-    assert desk.due(100.5) is None
-    due = desk.due(109.0)
+        queue.put(Ask("predict", "/predict", name, b"", label=-1, delay_seconds=delay), f"id-{name}", now=100.0)
+    assert queue.due(100.5) is None
+    due = queue.due(109.0)
     assert due is not None
     assert due.is_label
     assert due.body == b'{"tenant":"soon","prediction_id":"id-soon","label":-1}'
-    assert len(desk) == 1
+    assert len(queue) == 1
 
 
 def test_counts_are_summed_over_workers_and_statuses() -> None:
@@ -167,7 +173,7 @@ def test_counts_are_summed_over_workers_and_statuses() -> None:
 @pytest.mark.parametrize(("requests", "verdicts", "expected"), [(7, 5, 0), (6, 5, 1), (9, 3, 4)])
 def test_every_difference_of_the_counts_is_found(requests: int, verdicts: int, expected: int) -> None:
     found = found_of(Counted(requests, 0, 1.0, 1.0, 1.0), verdicts=verdicts, labels=3)
-    routes = routes_of([Ask("predict", "/predict", "a", b"")])
+    routes = {FEEDBACK: FEEDBACK_ROUTE, "predict": "/predict"}
     assert miscounted(counts_in(METRICS), routes, found) == expected
 
 
@@ -178,10 +184,10 @@ def test_an_unknown_scenario_is_named(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_locust_stays_in_its_own_process() -> None:
-    """It patches the sockets and threads of whoever imports it."""
+    """It patches the sockets and threads of a process that imports it."""
     modules = {path.stem: path.read_text() for path in THRESHOLDS.parent.glob("*.py")}
-    patched = re.compile(r"^(?:from|import) (?:locust|gevent|load_tests\.scenarios\.(?:swarm|users))", re.MULTILINE)
-    assert {name for name, text in modules.items() if patched.search(text)} == {"swarm", "users"}
+    patched = re.compile(r"^(?:from|import) (?:locust|gevent|load_tests\.scenarios\.swarm)", re.MULTILINE)
+    assert {name for name, text in modules.items() if patched.search(text)} == {"swarm"}
 
 
 def test_a_python_without_locust_is_named(tmp_path: Path) -> None:
@@ -191,13 +197,10 @@ def test_a_python_without_locust_is_named(tmp_path: Path) -> None:
         main(["--locust-python", str(python)])
 
 
-def test_what_wants_more_cores_is_told_and_not_judged() -> None:
-    wide = Threshold("wide", "a.rate", "b.rate", at_least=2.0, cores=4)
-    few, enough = (Judge(FIGURES, ["a", "b"], cores) for cores in (2, 4))
-    assert few.targets([wide]) == []
-    assert few.told([wide]) == ["Not judged on 2 cores, but on 4: wide: wanted at least 2 x, measured 1.5 x."]
-    assert [target.met for target in enough.targets([wide])] == [False]
-    assert enough.told([wide]) == []
+def test_a_peak_is_the_median_of_its_rounds_and_counts_every_failure() -> None:
+    rounds = [Peak(8000.0, 3.0, 9.0, 1, 0.2), Peak(2000.0, 9.0, 40.0, 2, 0.1), Peak(7000.0, 4.0, 10.0, 0, 0.3)]
+    assert middle(rounds) == Peak(7000.0, 4.0, 10.0, 3, 0.2)
+    assert peaks({}, 5) == ({}, {})
 
 
 def found_of(counted: Counted, verdicts: int, labels: int) -> Found:

@@ -1,14 +1,48 @@
-"""wrk asks what it is given, in its order, and tells what came of it."""
+"""Processes with a part of a core, wrk as a client, and benchmarks that end with their processes."""
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 
+from load_tests.harness.processes import processor_seconds
+from load_tests.harness.shares import group_of, held, may_hold, workers_of
 from load_tests.harness.wrk import installed, wrk
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not installed(), reason="wrk is not installed")]
+needs_groups = pytest.mark.skipif(not may_hold(), reason="this machine has no control groups to write to")
+needs_wrk = pytest.mark.skipif(not installed(), reason="wrk is not installed")
+
+
+@needs_groups
+def test_a_process_gets_no_more_than_its_share() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            with held([busy.pid], 0.2):
+                before, begin = processor_seconds(busy.pid), time.monotonic()
+                time.sleep(1.0)
+                used = (processor_seconds(busy.pid) - before) / (time.monotonic() - begin)
+        finally:
+            busy.kill()
+    assert 0.0 < used < 0.3
+
+
+@needs_groups
+def test_nothing_is_left_of_the_group() -> None:
+    before = group_of(os.getpid())
+    with held([os.getpid()], 1.0):
+        during = group_of(os.getpid())
+        assert during.is_dir()
+    assert group_of(os.getpid()) == before
+    assert not during.exists()
+
+
+def test_a_service_of_one_worker_is_its_own_worker() -> None:
+    assert workers_of(os.getpid()) == [os.getpid()]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,7 +74,9 @@ def post(body: bytes) -> bytes:
     return b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def test_requests_come_whole_and_in_their_order(server: ThreadingHTTPServer) -> None:
+@needs_wrk
+@pytest.mark.e2e
+def test_wrk_sends_whole_requests_in_their_order(server: ThreadingHTTPServer) -> None:
     bodies = [b"1\n2\r\n", b"", b"\x00" * 3000]
     found = wrk(server.server_port, map(post, bodies), connections=1, seconds=1)
     assert Handler.bodies[:7] == [*bodies, *bodies, bodies[0]]
@@ -49,7 +85,9 @@ def test_requests_come_whole_and_in_their_order(server: ThreadingHTTPServer) -> 
     assert 0.0 < found.p50 <= found.p99
 
 
-def test_refusals_are_counted(server: ThreadingHTTPServer) -> None:
+@needs_wrk
+@pytest.mark.e2e
+def test_wrk_counts_refusals(server: ThreadingHTTPServer) -> None:
     found = wrk(server.server_port, map(post, [b"good", b"bad"]), connections=1, seconds=1)
     refused = Handler.bodies.count(b"bad")
     assert refused - 1 <= found.bad <= refused  # the last answer may come too late

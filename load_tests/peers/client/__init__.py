@@ -1,1 +1,0 @@
-"""The client, in a process of its own: one for each turn of each contender."""

@@ -1,0 +1,202 @@
+"""What a contender is; Sluice, the limit, and Python libraries behind the same FastAPI."""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import msgspec
+
+from load_tests.harness.jobs import Request, Verdict, Wire
+from load_tests.harness.processes import Server, Service, ended, free_port, limit_server, valkey
+from load_tests.harness.traffic import NDJSON, post
+from load_tests.peers.examples import Example
+
+PREDICT, LEARN = "predict", "learn"
+TENANT = "peers"
+MAIL = "message/rfc822"
+
+
+class Group(Enum):
+    """What may be compared with what."""
+
+    LIMIT = "the limit"
+    OURS = "Sluice"
+    PYTHON = "a Python service"
+    DAEMON = "a daemon"
+    MAIL = "a mail filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a running contender takes requests: a port, or a folder for programs."""
+
+    port: int = 0
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Contender(ABC):
+    """A system that scores examples and learns their labels."""
+
+    wire: ClassVar[Wire] = "http"
+    verdict: ClassVar[Verdict] = "label"
+
+    name: str
+    group: Group
+    beside: str  # the row of Sluice with the same inputs
+    same_work: str = ""  # the row of Sluice that also keeps labels as it does: on the disk, or in memory only
+    about: str = ""  # a remark for its row
+    ahead: str = ""  # why it may be faster
+    items: int = 1  # examples in a request
+
+    @abstractmethod
+    def served(self, folder: Path, connections: int) -> AbstractContextManager[Place]:
+        """Start it untrained, for so many connections; it ends with the block."""
+
+    @abstractmethod
+    def predict(self, example: Example) -> bytes:
+        """The request for a verdict."""
+
+    @abstractmethod
+    def learn(self, example: Example) -> bytes:
+        """The request that teaches a label."""
+
+    def predicts(self, examples: Sequence[Example]) -> list[Request]:
+        """Requests for verdicts."""
+        return [Request(self.predict(each), kind=PREDICT, judged=True) for each in examples]
+
+    def learns(self, examples: Sequence[Example]) -> list[Request]:
+        """Requests that teach labels."""
+        return [Request(self.learn(each), kind=LEARN) for each in examples]
+
+    def played(self, examples: Sequence[Example]) -> list[Request]:
+        """Test, then train, one example after the other."""
+        pairs = zip(self.predicts(examples), self.learns(examples), strict=True)
+        return [request for pair in pairs for request in pair]
+
+    def absent(self) -> str | None:
+        """Why it cannot take part, in a sentence."""
+        return None
+
+
+@dataclass(frozen=True)
+class Limit(Contender):
+    """A FastAPI route that reads its body and answers a constant: the cost of FastAPI without any work."""
+
+    learn_path: ClassVar[str] = "/predict"
+
+    @contextmanager
+    def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
+        """Start it."""
+        with ended(limit_server(folder).start()) as server:
+            yield Place(server.wait_for("POST", "/predict", b"{}").port)
+
+    def predict(self, example: Example) -> bytes:
+        """POST /predict."""
+        return post("/predict", b'{"features":%b}' % example.features)
+
+    def learn(self, example: Example) -> bytes:
+        """POST the label with the features."""
+        return post(self.learn_path, b'{"label":%d,"features":%b}' % (example.label, example.features))
+
+
+@dataclass(frozen=True)
+class Library(Limit):
+    """A learner of `load_tests.peers.learners` in a process of its own."""
+
+    learn_path: ClassVar[str] = "/learn"
+    learner: str = ""
+    package: str = ""
+    options: Mapping[str, float | str] = field(default_factory=dict)
+    durable: bool = False  # whether a label is in a log on the disk before it is learnt and acknowledged
+
+    @contextmanager
+    def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
+        """Start it, with a log if it has one."""
+        port = free_port()
+        options = msgspec.json.encode(self.options).decode()
+        command = [sys.executable, "-m", "load_tests.peers.learners", self.learner, str(port), options]
+        with ExitStack() as stack:
+            if self.durable:
+                command.append(str(stack.enter_context(valkey(folder, durable=True))))
+            server = stack.enter_context(ended(Server(command, port, folder / "learner.log").start()))
+            yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
+
+    def absent(self) -> str | None:
+        """Its package may be missing."""
+        return None if find_spec(self.package) else f"the Python package {self.package} is not installed"
+
+
+@dataclass(frozen=True)
+class Sluice(Contender):
+    """`sluice serve` with the settings that it ships with; raw inputs become features inside Sluice."""
+
+    input: Literal["features", "url", "mail"] = "features"
+    durable: bool = True  # as it ships: a label is on the disk before it is acknowledged
+
+    @contextmanager
+    def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
+        """Start it, with its embedded Valkey or with one in memory only."""
+        with ExitStack() as stack:
+            settings: dict[str, object] = {}
+            if not self.durable:
+                settings["redis_url"] = f"redis://127.0.0.1:{stack.enter_context(valkey(folder, durable=False))}"
+            service = stack.enter_context(ended(Service(folder, **settings).start()))
+            yield Place(service.is_ready().port)
+
+    def predict(self, example: Example) -> bytes:
+        """POST /predict."""
+        if self.input == "mail":
+            return post(f"/predict?tenant={TENANT}", example.raw, MAIL)
+        return post("/predict", b'{"tenant":"%b",%b}' % (TENANT.encode(), self._given(example)))
+
+    def learn(self, example: Example) -> bytes:
+        """POST /feedback."""
+        if self.input == "mail":
+            return post(f"/feedback?tenant={TENANT}&label={example.label}", example.raw, MAIL)
+        given = self._given(example)
+        return post("/feedback", b'{"tenant":"%b",%b,"label":%d}' % (TENANT.encode(), given, example.label))
+
+    def _given(self, example: Example) -> bytes:
+        if self.input == "url":
+            return b'"url":%b' % msgspec.json.encode(example.raw.decode("utf-8", "replace"))
+        return b'"features":%b' % example.features
+
+
+@dataclass(frozen=True)
+class Batches(Sluice):
+    """Many examples in a request, as a JSON array or as NDJSON.
+
+    Feedback alone tests, then trains: its answer holds the verdict from just before each label was learnt.
+    """
+
+    verdict: ClassVar[Verdict] = "predicted"
+    ndjson: bool = False
+
+    def played(self, examples: Sequence[Example]) -> list[Request]:
+        """Feedback alone."""
+        return [msgspec.structs.replace(request, judged=True) for request in self.learns(examples)]
+
+    def predicts(self, examples: Sequence[Example]) -> list[Request]:
+        """POST /predict/batch."""
+        items = [b"{%b}" % self._given(each) for each in examples]
+        return [Request(each, kind=PREDICT) for each in self._posts("/predict/batch", items)]
+
+    def learns(self, examples: Sequence[Example]) -> list[Request]:
+        """POST /feedback/batch."""
+        items = [b'{"label":%d,%b}' % (each.label, self._given(each)) for each in examples]
+        return [Request(each, kind=LEARN) for each in self._posts("/feedback/batch", items)]
+
+    def _posts(self, path: str, items: Sequence[bytes]) -> Iterator[bytes]:
+        for start in range(0, len(items), self.items):
+            some = items[start : start + self.items]
+            if self.ndjson:
+                yield post(f"{path}?tenant={TENANT}", b"\n".join(some) + b"\n", NDJSON)
+            else:
+                yield post(path, b'{"tenant":"%b","items":[%b]}' % (TENANT.encode(), b",".join(some)))

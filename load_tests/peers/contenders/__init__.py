@@ -1,1 +1,0 @@
-"""Who takes part: how each is started, and how it is asked."""
