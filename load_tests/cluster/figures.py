@@ -1,15 +1,14 @@
-"""Figures of a step: a field says what it means, how it is shown, and what must hold; tables and targets follow."""
+"""Figures of a step: each says what it means, how it is shown, and what must hold; tables and targets follow."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, get_type_hints
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from load_tests.cluster.logs import Checked
 from load_tests.harness.report import Target, at_most, table
 
-LOST = "acknowledged labels lost, or learnt twice"
+LABELS, LOST = "labels acknowledged so far", "acknowledged labels lost, or learnt twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +32,53 @@ def latency(seconds: Iterable[float]) -> Latency | None:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Annotates a field that is shown; `most` is its target, in milliseconds for the p99 of a latency."""
+    """One figure; `most` is its target, in milliseconds for the p99 of a latency."""
 
     text: str
+    value: int | float | Latency | Checked | None
     form: str = ""
     most: float | None = None
 
+    @property
+    def cell(self) -> str:
+        """As it is shown."""
+        return f"{self.value:,}" if isinstance(self.value, int) else (self.form or "{}").format(self.value)
 
-def figures_of(step: object) -> list[tuple[Figure, Any]]:
-    """The annotated fields of a step, with their values."""
-    hints = get_type_hints(type(step), include_extras=True)
-    return [(of, getattr(step, name)) for name, hint in hints.items() for of in getattr(hint, "__metadata__", ())]
-
-
-def figures_table(step: object) -> str:
-    """The figures of a step."""
-    cells = ((of, "{:,}" if isinstance(value, int) else of.form or "{}", value) for of, value in figures_of(step))
-    return table(("what", "measured"), ((of.text, form.format(value)) for of, form, value in cells))
-
-
-def targets_of(title: str, step: object) -> list[Target]:
-    """The targets of a step: what `most` says, and that no label is lost or learnt twice."""
-    found = []
-    for of, value in figures_of(step):
+    def target(self, step: str) -> Target | None:
+        """None if there is none; the labels that were acknowledged must be in the logs once."""
+        name, value, most = f"{step}: {self.text}", self.value, self.most
         if isinstance(value, Checked):
-            found.append(_target(f"{title}: {LOST}", value.lost + value.twice + value.broken, 0))
-        elif of.most is not None:
-            found.append(_target(f"{title}: {of.text}", value, of.most))
-    return found
+            name, value, most = f"{step}: {LOST}", value.lost + value.twice + value.broken, 0
+        if most is None:
+            return None
+        if value is None:
+            return Target(f"{name}, p99", f"at most {most:g} ms", "nothing", None)
+        if isinstance(value, Latency):
+            return at_most(f"{name}, p99", most, value.p99, " ms")
+        if most:
+            return at_most(name, most, value)
+        return Target(name, "none", f"{value:,}" if value else "none", value == 0)
 
 
-def _target(name: str, value: Latency | float | None, most: float) -> Target:
-    if isinstance(value, Latency):
-        return at_most(f"{name}, p99", most, value.p99, " ms")
-    if value is None:
-        return Target(f"{name}, p99", f"at most {most:g} ms", "nothing", None)
-    if most:
-        return at_most(name, most, value)
-    return Target(name, "none", f"{value:,}" if value else "none", value == 0)
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step found."""
+
+    figures: Sequence[Figure]
+    tables: Sequence[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """As part of the page."""
+        rows = ((figure.text, figure.cell) for figure in self.figures)
+        return "\n\n".join([*self.tables, table(("what", "measured"), rows)])
+
+    def targets(self, title: str) -> list[Target]:
+        """The targets of all figures."""
+        return [target for figure in self.figures if (target := figure.target(title))]
+
+    def __getitem__(self, text: str) -> float:
+        """The value of the number with this text."""
+        (value,) = (figure.value for figure in self.figures if figure.text == text)
+        assert isinstance(value, int | float)
+        return value

@@ -4,61 +4,30 @@ import asyncio
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass
 from itertools import cycle
-from typing import Annotated, Any
+from typing import Any
 
-from load_tests.cluster.figures import Figure, Latency, latency
-from load_tests.cluster.logs import Checked
+from load_tests.cluster.figures import LABELS, Figure, Step, latency
 from load_tests.cluster.nodes import PRIMARIES
 from load_tests.cluster.services import FIRST, Deployment, each, label, new_id, prediction
-from load_tests.cluster.slots import SLOT_OF_SHARD, slot_of
+from load_tests.cluster.slots import SLOT_OF_SHARD, busiest_share, slot_of
 from load_tests.cluster.traffic import Moderators
 from load_tests.harness.client import call
 from load_tests.harness.processes import Service, processor_seconds, resident_bytes
+from load_tests.harness.report import table, table_of
 
 ADDED, KILLED = "e", "b"
+NODES = (3, 4, 8, 16, 32, 64)
+MIB = 2**20
 UNEVEN = 1.3  # times the even share
 SOON = 1000  # milliseconds: by then a worker has looked at its tenants anyway, without a change feed
 SNAPSHOT_EVERY = 10  # tenants: so some are loaded from a snapshot later, and the others from their log
 LABELLED_EVERY = 5  # of the tenants of the killed service, one in so many gets labels meanwhile
 PATIENCE_SECONDS = 10.0
 HELD = re.compile(r"^sluice_tenants_held\{[^}]*\} (\S+)$", re.MULTILINE)
-LABELS = "labels acknowledged so far"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeShare:
-    """What a primary of the cluster has."""
-
-    name: str
-    shards: int
-    tenants: int
-    keys: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceShare:
-    """What a service has."""
-
-    name: str
-    home_of: int
-    held: int
-    added_bytes: int  # to the memory of the process, by its tenants
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How tenants lie on nodes and services."""
-
-    nodes: list[NodeShare]
-    services: list[ServiceShare]
-    fullest_service: Annotated[float, Figure("fullest service: tenants beside the even share", "{:.2f} x", UNEVEN)]
-    fullest_node: Annotated[float, Figure("fullest node: tenants beside the even share", "{:.2f} x", UNEVEN)]
-
-
-async def spread(deployment: Deployment) -> Spread:
+async def spread(deployment: Deployment) -> Step:
     """Start the services, give every tenant its first labels, and ask it once."""
     await deployment.start(*FIRST)
     deployment.router.up.update(FIRST)
@@ -66,30 +35,51 @@ async def spread(deployment: Deployment) -> Spread:
     await each(deployment.tenants, deployment.teach, 16)
     for tenant in deployment.tenants[::SNAPSHOT_EVERY]:
         (await deployment.router.send(tenant, "POST", f"/tenants/{tenant}/snapshot")).read()
-    homes = Counter(map(deployment.router.home, deployment.tenants))
-    services = []
-    for name in FIRST:
-        service = deployment.services[name]
-        added = resident_bytes(service.pid) - empty[name]
-        services.append(ServiceShare(name, homes[name], tenants_held(service), added))
-    nodes = _nodes(deployment)
-    fullest_service = max(service.held for service in services) * len(services) / len(deployment.tenants)
-    fullest_node = max(node.tenants for node in nodes) * len(nodes) / len(deployment.tenants)
-    return Spread(nodes, services, fullest_service, fullest_node)
+    homes, services = Counter(map(deployment.router.home, deployment.tenants)), deployment.services
+    held = {name: tenants_held(services[name]) for name in FIRST}
+    added = {name: (resident_bytes(services[name].pid) - empty[name]) / MIB for name in FIRST}
+    nodes, on_nodes = _nodes(deployment)
+    tables = [
+        table(("node", "shards of 256", "tenants", "keys", "data, MiB"), nodes),
+        table_of(
+            FIRST,
+            ("service", lambda name: name),
+            ("home of", lambda name: f"{homes[name]:,}"),
+            ("tenants in memory", lambda name: f"{held[name]:,}"),
+            ("memory they added, MiB", lambda name: f"{added[name]:.1f}"),
+        ),
+        table_of(
+            NODES,
+            ("nodes", lambda nodes: nodes),
+            ("shards for each", lambda nodes: f"{256 / nodes:.3g}"),
+            ("the fullest has", lambda nodes: f"{busiest_share(nodes):.2f} x"),
+        ),
+    ]
+    shares = [max(some) * len(some) / len(deployment.tenants) for some in (list(held.values()), on_nodes)]
+    figures = [
+        Figure("fullest service: tenants beside the even share", shares[0], "{:.2f} x", UNEVEN),
+        Figure("fullest node: tenants beside the even share", shares[1], "{:.2f} x", UNEVEN),
+        Figure(
+            "tenants in the memory of a service that is not their home", sum((Counter(held) - homes).values()), most=0
+        ),
+    ]
+    return Step(figures, tables)
 
 
-def _nodes(deployment: Deployment) -> list[NodeShare]:
+def _nodes(deployment: Deployment) -> tuple[list[tuple[str | int, ...]], list[int]]:
+    """A row for each primary, and how many tenants each has."""
     members = {member.port: member for member in deployment.cluster.members()}
-    primaries, found = deployment.cluster.primaries(), []
+    primaries, counts = deployment.cluster.primaries(), []
+    rows: list[tuple[str | int, ...]] = []
     assert len(primaries) == PRIMARIES
     for node in primaries:
         has = members[node.port].has
-        shards = sum(has(slot) for slot in SLOT_OF_SHARD.values())
-        tenants = sum(has(slot_of(tenant)) for tenant in deployment.tenants)
+        counts.append(sum(has(slot_of(tenant)) for tenant in deployment.tenants))
+        shards, name = sum(map(has, SLOT_OF_SHARD.values())), deployment.cluster.names[node.port]
         with node.client() as client:
-            used = int(client.info("memory")["used_memory_dataset"])
-            found.append(NodeShare(deployment.cluster.names[node.port], shards, tenants, int(client.dbsize()), used))
-    return found
+            used = client.info("memory")["used_memory_dataset"] / MIB
+            rows.append((name, shards, f"{counts[-1]:,}", f"{client.dbsize():,}", f"{used:.1f}"))
+    return rows, counts
 
 
 def tenants_held(service: Service) -> int:
@@ -102,17 +92,8 @@ def held_in(metrics: str) -> int:
     return sum(int(float(value)) for value in HELD.findall(metrics))
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
-    """What services use without requests, to follow the change feeds of all shards."""
-
-    service_cores: Annotated[float, Figure("cores of each service", "{:.2f}")]
-    node_cores: Annotated[float, Figure("cores of all primaries together, for each service", "{:.3f}")]
-    commands_per_second: Annotated[float, Figure("commands that each service sends a second", "{:,.0f}")]
-
-
-async def follow(deployment: Deployment) -> Following:
-    """Look at the services without requests."""
+async def follow(deployment: Deployment) -> Step:
+    """Look at what services use without requests, to follow the change feeds of all shards."""
     primaries = deployment.cluster.primaries()
 
     def used() -> tuple[float, ...]:
@@ -126,25 +107,17 @@ async def follow(deployment: Deployment) -> Following:
     before = used()
     await asyncio.sleep(deployment.sizes.idle_seconds)
     seconds, *found = (late - early for early, late in zip(before, used(), strict=True))
-    return Following(*(some / seconds / len(FIRST) for some in found))
+    service_cores, node_cores, commands = (some / seconds / len(FIRST) for some in found)
+    return Step(
+        [
+            Figure("cores of each service", service_cores, "{:.2f}"),
+            Figure("cores of all primaries together, for each service", node_cores, "{:.3f}"),
+            Figure("commands that each service sends a second", commands, "{:,.0f}"),
+        ]
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """A service is added: its share of the tenants moves to it, and it loads each with its first request."""
-
-    services: Annotated[int, Figure("services now")]
-    tenants: Annotated[int, Figure("tenants in all")]
-    moved: Annotated[int, Figure("tenants that move to the new service")]
-    share: Annotated[float, Figure("tenants that move, beside the even share", "{:.2f} x", UNEVEN)]
-    moved_elsewhere: Annotated[int, Figure("tenants that move between others", most=0)]
-    held: Annotated[int, Figure("tenants in the memory of the new service then")]
-    first_prediction: Annotated[Latency | None, Figure("first prediction of each")]
-    differing: Annotated[int, Figure("tenants that differ in version, digest or score from their old home", most=0)]
-    checked: Annotated[Checked, Figure(LABELS)]
-
-
-async def add(deployment: Deployment) -> Added:
+async def add(deployment: Deployment) -> Step:
     """Start a service, send it its tenants, and compare them with those at their old homes, which still hold them."""
     router, tenants = deployment.router, deployment.tenants
     homes = {tenant: router.home(tenant) for tenant in tenants}
@@ -159,37 +132,30 @@ async def add(deployment: Deployment) -> Added:
         before |= await deployment.states([tenant for tenant in mine if homes[tenant] == home], home)
     for tenant in mine:
         await deployment.teach(tenant)
-    failed = sum(answer.status != 200 for answer in firsts)
-    return Added(
-        services=len(router.up),
-        tenants=len(tenants),
-        moved=moves[ADDED],
-        share=moves[ADDED] * len(router.up) / len(tenants),
-        moved_elsewhere=moves.total() - moves[ADDED],
-        held=held,
-        first_prediction=latency(answer.seconds for answer in firsts if answer.status == 200),
-        differing=failed + sum(now[tenant] != before[tenant] for tenant in mine),
-        checked=await deployment.checked(),
+    share = len(mine) * len(router.up) / len(tenants)
+    differing = sum(now[tenant] != before[tenant] for tenant in mine) + sum(answer.status != 200 for answer in firsts)
+    return Step(
+        [
+            Figure("services now", len(router.up)),
+            Figure("tenants in all", len(tenants)),
+            Figure("tenants that move to the new service", len(mine)),
+            Figure(
+                "tenants that move, beside the even share",
+                len(mine) * len(router.up) / len(tenants),
+                "{:.2f} x",
+                UNEVEN,
+            ),
+            Figure("tenants that move between others", moves.total() - moves[ADDED], most=0),
+            Figure("tenants in the memory of the new service then", held),
+            Figure("first prediction of each", latency(answer.seconds for answer in firsts if answer.status == 200)),
+            Figure("tenants that differ in version, digest or score from their old home", differing, most=0),
+            Figure(LABELS, await deployment.checked()),
+        ]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Killed:
-    """A service is killed: the next one in each tenant's order answers for it."""
-
-    tenants: Annotated[int, Figure("tenants of the killed service")]
-    labelled: Annotated[int, Figure("its tenants with labels meanwhile")]
-    unanswered: Annotated[int, Figure("its tenants without an answer", most=0)]
-    taken_over_by: Annotated[int, Figure("services that answer for it")]
-    seconds: Annotated[float, Figure("from the kill to the first answer of the last tenant", "{:.2f} s")]
-    first_prediction: Annotated[Latency | None, Figure("first prediction of each")]
-    sent_on: Annotated[int, Figure("requests without an answer, sent to the next service")]
-    differing: Annotated[int, Figure("tenants without labels that differ in version, digest or score then", most=0)]
-    checked: Annotated[Checked, Figure(LABELS)]
-
-
-async def kill(deployment: Deployment) -> Killed:
-    """Kill -9 while labels come, and ask all of its tenants."""
+async def kill(deployment: Deployment) -> Step:
+    """Kill -9 of a service while labels come, and ask all of its tenants: the next in each one's order answers."""
     mine = deployment.tenants_of(KILLED)
     labelled = mine[::LABELLED_EVERY]
     quiet = [tenant for tenant in mine if tenant not in set(labelled)]
@@ -201,31 +167,25 @@ async def kill(deployment: Deployment) -> Killed:
         answers = list((await each(mine, deployment.predict)).values())
         await moderators.wait_for(len(labelled))
     after = await deployment.states(quiet)
-    return Killed(
-        tenants=len(mine),
-        labelled=len(labelled),
-        unanswered=sum(answer.status != 200 for answer in answers),
-        taken_over_by=len({answer.service for answer in answers}),
-        seconds=max(answer.end for answer in answers) - killed_at,
-        first_prediction=latency(answer.seconds for answer in answers),
-        sent_on=deployment.router.sent_on - sent_on,
-        differing=sum(before[tenant] != after[tenant] for tenant in quiet),
-        checked=await deployment.checked(),
+    seconds = max(answer.end for answer in answers) - killed_at
+    differing = sum(before[tenant] != after[tenant] for tenant in quiet)
+    return Step(
+        [
+            Figure("tenants of the killed service", len(mine)),
+            Figure("its tenants with labels meanwhile", len(labelled)),
+            Figure("its tenants without an answer", sum(answer.status != 200 for answer in answers), most=0),
+            Figure("services that answer for it", len({answer.service for answer in answers})),
+            Figure("from the kill to the first answer of the last tenant", seconds, "{:.2f} s"),
+            Figure("first prediction of each", latency(answer.seconds for answer in answers)),
+            Figure("requests without an answer, sent to the next service", deployment.router.sent_on - sent_on),
+            Figure("tenants without labels that differ in version, digest or score then", differing, most=0),
+            Figure(LABELS, await deployment.checked()),
+        ]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Hot:
-    """One tenant is asked at all services: a label that is given at one is seen at the others soon."""
-
-    services: Annotated[int, Figure("services")]
-    labels: Annotated[int, Figure("labels, given at each in turn")]
-    delay: Annotated[Latency | None, Figure("from acknowledged at one service to seen at another", most=SOON)]
-    differing: Annotated[int, Figure("services that end with another digest", most=0)]
-
-
-async def heat(deployment: Deployment) -> Hot:
-    """Give labels at the services in turn, and ask the others until they know them."""
+async def heat(deployment: Deployment) -> Step:
+    """Give labels of one tenant at all services in turn, and ask the others until they know them."""
     tenant, services = deployment.tenants[0], sorted(deployment.router.up)
     delays: list[float] = []
 
@@ -248,22 +208,18 @@ async def heat(deployment: Deployment) -> Hot:
         others = [service for service in services if service != giver]
         delays += [at - acknowledged_at for at in await asyncio.gather(*(seen(other, version) for other in others))]
     states = [(await deployment.states([tenant], service))[tenant] for service in services]
-    differing = sum(state != states[0] for state in states)
-    return Hot(len(services), deployment.sizes.hot_labels, latency(delays), differing)
+    return Step(
+        [
+            Figure("services", len(services)),
+            Figure("labels, given at each in turn", deployment.sizes.hot_labels),
+            Figure("from acknowledged at one service to seen at another", latency(delays), most=SOON),
+            Figure("services that end with another digest", sum(state != states[0] for state in states), most=0),
+        ]
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Reloaded:
-    """The killed service starts again with nothing in memory, and loads some tenants from the cluster."""
-
-    sample: Annotated[int, Figure("tenants compared")]
-    load: Annotated[Latency | None, Figure("to load one")]
-    differing: Annotated[int, Figure("tenants that differ in version, digest or score from their home", most=0)]
-    checked: Annotated[Checked, Figure(LABELS)]
-
-
-async def reload(deployment: Deployment) -> Reloaded:
-    """Start the killed service, beside the others, and compare."""
+async def reload(deployment: Deployment) -> Step:
+    """Start the killed service with nothing in memory, beside the others, and compare some tenants."""
     await deployment.start(KILLED)
     count = deployment.sizes.sample
     sample = deployment.tenants[:: max(len(deployment.tenants) // count, 1)][:count]
@@ -271,5 +227,11 @@ async def reload(deployment: Deployment) -> Reloaded:
     loads = [await deployment.router.send_to(KILLED, "GET", f"/tenants/{tenant}") for tenant in sample]
     anew = await deployment.states(sample, KILLED)
     differing = sum(at_home[tenant] != anew[tenant] for tenant in sample)
-    load = latency(answer.seconds for answer in loads)
-    return Reloaded(len(sample), load, differing, await deployment.checked())
+    return Step(
+        [
+            Figure("tenants compared", len(sample)),
+            Figure("to load one", latency(answer.seconds for answer in loads)),
+            Figure("tenants that differ in version, digest or score from their home", differing, most=0),
+            Figure(LABELS, await deployment.checked()),
+        ]
+    )

@@ -3,26 +3,24 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
-from typing import Annotated
 
 from redis.crc import key_slot
 from redis.exceptions import RedisClusterException, RedisError
 
 from app.storage.redis_keys import TENANTS
-from load_tests.cluster.figures import Figure, Latency, latency
-from load_tests.cluster.logs import Checked
+from load_tests.cluster.figures import LABELS, Figure, Step, latency
 from load_tests.cluster.nodes import NODE_TIMEOUT_MILLISECONDS, PRIMARIES, Cluster, my_id
-from load_tests.cluster.service_steps import LABELS
 from load_tests.cluster.services import Deployment, each
 from load_tests.cluster.slots import SLOT_OF_SHARD, slot_of
 from load_tests.cluster.traffic import ERROR, Moderators, Readers
+from load_tests.harness.report import table
 from tests.servers import Server, wait_until
 
 PATIENCE_SECONDS = 30.0
 UNREPLICATED_SECONDS = 0.3  # for which the replica is cut off before its primary dies
+APPENDED = "events that the replica lacked, and services appended again"
 APPENDED_AGAIN = re.compile(r"had lost (\d+) events; they were appended again")
 SHARDS_OF_NEW_NODE = len(SLOT_OF_SHARD) // (PRIMARIES + 1)
 KEYS_AT_ONCE = 100
@@ -31,45 +29,8 @@ MIGRATION_SECONDS = 60.0
 OVER = {b"success", b"failed", b"cancelled"}
 
 
-@dataclass(frozen=True, slots=True)
-class LabelsDuring:
-    """Labels of some tenants during a disturbance."""
-
-    name: str
-    tenants: int
-    acknowledged: int
-    refused: int  # attempts
-    errors: int  # of them, answered with 500
-    worst_seconds: float  # from the first attempt at a label to its acknowledgement
-
-    @classmethod
-    def since(cls, name: str, tenants: int, moderators: Moderators, moment: float) -> "LabelsDuring":
-        """Of what moderators gave since a moment."""
-        seconds, errors = moderators.seconds_since(moment), moderators.answered(ERROR)
-        return cls(name, tenants, len(seconds), moderators.refused, errors, max(seconds))
-
-
-@dataclass(frozen=True, slots=True)
-class FailedOver:
-    """The primary that also has the list of tenants is killed, shortly after its replica was cut off."""
-
-    labels: list[LabelsDuring]
-    promoted_seconds: Annotated[float, Figure("from the kill to the promotion of the replica", "{:.1f} s")]
-    accepted_seconds: Annotated[float, Figure("from the kill to the first label of its tenants", "{:.1f} s")]
-    predictions: Annotated[int, Figure("predictions meanwhile, for all tenants")]
-    predictions_refused: Annotated[int, Figure("predictions refused", most=0)]
-    prediction: Annotated[Latency | None, Figure("predictions meanwhile")]
-    others_refused: Annotated[int, Figure("labels of tenants on other nodes refused", most=0)]
-    errors: Annotated[int, Figure("answers of 500 to labels", most=0)]
-    not_ready: Annotated[int, Figure("services that answered 503 at /readyz meanwhile")]
-    appended_again: Annotated[int, Figure("events that the replica lacked, and services appended again")]
-    appended_seconds: Annotated[float, Figure("from the promotion until its tenants had all their labels", "{:.1f} s")]
-    rescued: Annotated[int, Figure("models set aside in a file", most=0)]
-    checked: Annotated[Checked, Figure(LABELS)]
-
-
-async def fail_over(deployment: Deployment) -> FailedOver:
-    """Kill a primary under traffic."""
+async def fail_over(deployment: Deployment) -> Step:
+    """Kill the primary that also has the list of tenants, shortly after its replica was cut off."""
     cluster, tenants = deployment.cluster, deployment.tenants
     primary = cluster.owner(key_slot(TENANTS.encode()))
     replica = cluster.replica_of(primary)
@@ -92,24 +53,33 @@ async def fail_over(deployment: Deployment) -> FailedOver:
     await asyncio.to_thread(cluster.wait_until_ok)
     since = [answer for answer in readers.answers if answer.begin >= killed]
     accepted = min(answer.end for answer in own.answers if answer.status == 200 and answer.begin > killed)
-    return FailedOver(
-        labels=[
-            LabelsDuring.since("on the dead node", len(mine), own, killed),
-            LabelsDuring.since("on other nodes", len(rest), others, killed),
-        ],
-        promoted_seconds=promoted - killed,
-        accepted_seconds=accepted - killed,
-        predictions=len(since),
-        predictions_refused=sum(answer.status != 200 for answer in since),
-        prediction=latency(answer.seconds for answer in since),
-        others_refused=others.refused,
-        errors=own.answered(ERROR) + others.answered(ERROR),
-        not_ready=not_ready,
-        appended_again=_appended_again(deployment) - before,
-        appended_seconds=complete - promoted,
-        rescued=len(deployment.files("rescued/*")),
-        checked=await deployment.checked(),
+    header = ("labels of tenants", "tenants", "acknowledged", "attempts refused", "longest wait, s")
+    rows = (
+        (name, f"{len(some):,}", *_labels(moderators, killed))
+        for name, some, moderators in (("on the dead node", mine, own), ("on other nodes", rest, others))
     )
+    figures = [
+        Figure("from the kill to the promotion of the replica", promoted - killed, "{:.1f} s"),
+        Figure("from the kill to the first label of its tenants", accepted - killed, "{:.1f} s"),
+        Figure("predictions meanwhile, for all tenants", len(since)),
+        Figure("predictions refused", sum(answer.status != 200 for answer in since), most=0),
+        Figure("predictions meanwhile", latency(answer.seconds for answer in since)),
+        Figure("labels of tenants on other nodes refused", others.refused, most=0),
+        Figure("answers of 500 to labels", own.answered(ERROR) + others.answered(ERROR), most=0),
+        Figure("services that answered 503 at /readyz meanwhile", not_ready),
+        Figure(APPENDED, _appended_again(deployment) - before),
+        Figure("from the promotion until its tenants had all their labels", complete - promoted, "{:.1f} s"),
+        Figure("models set aside in a file", len(deployment.files("rescued/*")), most=0),
+        Figure(LABELS, await deployment.checked()),
+    ]
+    return Step(figures, [table(header, rows)])
+
+
+def _labels(moderators: Moderators, moment: float) -> tuple[str, str, str]:
+    """Acknowledged since a moment, attempts refused, and the longest wait."""
+    seconds, errors = moderators.seconds_since(moment), moderators.answered(ERROR)
+    refused = f"{moderators.refused:,}" + (f", {errors:,} of them with 500" if errors else "")
+    return f"{len(seconds):,}", refused, f"{max(seconds):.2f}"
 
 
 async def _kill(primary: Server, replica: Server) -> float:
@@ -159,57 +129,36 @@ def _appended_again(deployment: Deployment) -> int:
     return sum(int(found) for text in logs for found in APPENDED_AGAIN.findall(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Slots that have moved under traffic, in one of two ways."""
-
-    slots: int
-    seconds: float
-    labels: LabelsDuring  # of the tenants in these slots
-
-
-@dataclass(frozen=True, slots=True)
-class Resharded:
-    """A node joins the cluster, and gets its share of the 256 shards."""
-
-    moves: list[Moved]
-    new_node_shards: Annotated[int, Figure("shards of the new node, of 256")]
-    errors: Annotated[int, Figure("answers of 500 to labels", most=0)]
-    checked: Annotated[Checked, Figure(LABELS)]
-
-
-async def reshard(deployment: Deployment) -> Resharded:
-    """Let a node join, and move slots to it: half in one way, half in the other."""
-    cluster = deployment.cluster
+async def reshard(deployment: Deployment) -> Step:
+    """Let a node join, and move its share of the 256 shards to it under traffic: half in one way, half in the other."""
+    cluster, rows, errors = deployment.cluster, [], 0
     node = await asyncio.to_thread(cluster.add, f"primary {PRIMARIES + 1}")
     await asyncio.to_thread(cluster.meet, node)
     members, sources = {member.port: member for member in cluster.members()}, cluster.primaries()
-    moves = []
     for number, (way, move) in enumerate({"key by key": move_key_by_key, "all at once": move_at_once}.items()):
         slots = {}
         for source in sources:
             owned = [slot for slot in SLOT_OF_SHARD.values() if members[source.port].has(slot)]
             slots[source] = owned[: round(SHARDS_OF_NEW_NODE / PRIMARIES)][number::2]
-        moves.append(await _move(deployment, way, slots, node, move))
+        moving = set(chain.from_iterable(slots.values()))
+        tenants = [tenant for tenant in deployment.tenants if slot_of(tenant) in moving]
+        async with Moderators(deployment, tenants, "move", clients=8) as moderators:
+            await asyncio.sleep(deployment.sizes.traffic_seconds)
+            begin = time.perf_counter()
+            for source, some in slots.items():
+                await asyncio.to_thread(move, cluster, source, node, some)
+            seconds = time.perf_counter() - begin
+            await moderators.wait_for(len(tenants))
+        errors += moderators.answered(ERROR)
+        rows.append((way, len(moving), f"{len(tenants):,}", f"{seconds:.1f}", *_labels(moderators, begin)))
     member = next(member for member in cluster.members() if member.port == node.port)
-    shards, errors = sum(map(member.has, SLOT_OF_SHARD.values())), sum(each.labels.errors for each in moves)
-    return Resharded(moves, shards, errors, await deployment.checked())
-
-
-Move = Callable[[Cluster, Server, Server, Sequence[int]], None]
-
-
-async def _move(deployment: Deployment, way: str, slots: dict[Server, list[int]], target: Server, move: Move) -> Moved:
-    moving = set(chain.from_iterable(slots.values()))
-    tenants = [tenant for tenant in deployment.tenants if slot_of(tenant) in moving]
-    async with Moderators(deployment, tenants, "move", clients=8) as moderators:
-        await asyncio.sleep(deployment.sizes.traffic_seconds)
-        begin = time.perf_counter()
-        for source, some in slots.items():
-            await asyncio.to_thread(move, deployment.cluster, source, target, some)
-        seconds = time.perf_counter() - begin
-        await moderators.wait_for(len(tenants))
-    return Moved(len(moving), seconds, LabelsDuring.since(way, len(tenants), moderators, begin))
+    figures = [
+        Figure("shards of the new node, of 256", sum(map(member.has, SLOT_OF_SHARD.values()))),
+        Figure("answers of 500 to labels", errors, most=0),
+        Figure(LABELS, await deployment.checked()),
+    ]
+    header = ("way", "slots", "tenants in them", "seconds", "labels meanwhile", "attempts refused", "longest wait, s")
+    return Step(figures, [table(header, rows)])
 
 
 def move_at_once(_cluster: Cluster, source: Server, target: Server, slots: Sequence[int]) -> None:

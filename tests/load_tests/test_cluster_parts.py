@@ -14,14 +14,13 @@ from redis.crc import key_slot
 from app.storage.event_codec import FeedbackRecord, encode
 from app.storage.event_log import next_chain
 from app.storage.redis_keys import keys_of
-from load_tests.cluster import service_steps as steps
-from load_tests.cluster.figures import Latency
+from load_tests.cluster.__main__ import report
+from load_tests.cluster.figures import LABELS, Figure, Latency, Step
 from load_tests.cluster.logs import Checked, compare
 from load_tests.cluster.nodes import Member, members_in
-from load_tests.cluster.page import Results, report
+from load_tests.cluster.service_steps import held_in
 from load_tests.cluster.services import Router, order
 from load_tests.cluster.slots import SLOTS, busiest_share, even_ranges, slot_of
-from load_tests.cluster.store_steps import FailedOver, LabelsDuring, Moved, Resharded
 from load_tests.harness.client import Pool, Response
 from tests.reliability.oracle import StoredLog
 
@@ -30,45 +29,34 @@ SERVICES = ("a", "b", "c", "d")
 TENANTS = [f"tenant-{number:05d}" for number in range(2000)]
 WELL = Checked(acknowledged=4000)
 SOON = Latency(2.0, 9.0, 20.0)
-OWN, OTHERS = LabelsDuring("own", 70, 90, 120, 0, 3.1), LabelsDuring("others", 130, 400, 0, 0, 0.1)
-MOVES = [Moved(33, 3.0, LabelsDuring("key by key", 21, 800, 5, 2, 0.3))]
-RESULTS = Results(
-    spread=steps.Spread([steps.NodeShare("1", 128, 100, 900, 1)], [steps.ServiceShare("a", 100, 100, 1)], 1.0, 1.0),
-    following=steps.Following(0.1, 0.01, 4000.0),
-    added=steps.Added(5, 200, 40, 1.0, 0, 40, SOON, 0, WELL),
-    killed=steps.Killed(40, 8, 0, 3, 0.2, SOON, 5, 0, WELL),
-    failed_over=FailedOver([OWN, OTHERS], 2.9, 3.0, 1500, 0, SOON, 0, 0, 4, 43, 0.5, 0, WELL),
-    hot=steps.Hot(4, 20, SOON, 0),
-    resharded=Resharded(MOVES, 63, 0, WELL),
-    reloaded=steps.Reloaded(40, SOON, 0, WELL),
-)
 
 
-def missed(found: Results) -> list[str]:
-    return [target.text for target in report(found, "").targets if target.met is False]
+def missed(*figures: Figure) -> list[str]:
+    targets = report({"A step": Step(figures)}, "").targets
+    return [target.text for target in targets if target.met is False]
 
 
-def test_a_run_without_losses_meets_every_target_and_tells_every_step() -> None:
-    section = report(RESULTS, "a machine").text
-    assert missed(RESULTS) == []
-    assert [f"### {number}. " in section for number in range(1, 9)] == [True] * 8
-    assert "| first prediction of each | p50 2.0 ms, p99 9.0 ms, worst 20.0 ms |" in section
-    assert "| key by key | 33 | 21 | 3.0 | 800 | 5, 2 of them with 500 | 0.30 |" in section
+def test_figures_are_shown_and_judged() -> None:
+    figures = [Figure("tenants", 2000), Figure("share", 1.257, "{:.2f} x", 1.3), Figure("refused", 0, most=0)]
+    more = [Figure("delay", SOON, most=1000), Figure(LABELS, WELL)]
+    section = report({"A step": Step([*figures, *more], ["a table"])}, "a machine").text
+    assert "### 1. A step\na table\n\n| what | measured |" in section
+    assert "| tenants | 2,000 |\n| share | 1.26 x |" in section
+    assert "| delay | p50 2.0 ms, p99 9.0 ms, worst 20.0 ms |" in section
+    assert "| A step: delay, p99 | at most 1000 ms | 9 ms | yes |" in section
+    assert "| labels acknowledged so far | 4,000: 0 lost, 0 learnt twice, 0 logs broken |" in section
+    assert missed(*figures, *more) == []
 
 
 @pytest.mark.parametrize("fate", ["lost", "twice", "broken"])
 def test_a_label_that_is_lost_or_learnt_twice_is_a_miss(fate: str) -> None:
-    found = replace(RESULTS, resharded=replace(RESULTS.resharded, checked=replace(WELL, **{fate: 1})))
-    assert missed(found) == ["A node is added to the cluster: acknowledged labels lost, or learnt twice"]
+    assert missed(Figure(LABELS, replace(WELL, **{fate: 1}))) == ["A step: acknowledged labels lost, or learnt twice"]
 
 
-def test_counts_above_none_and_figures_above_their_bound_are_misses() -> None:
-    failed = replace(RESULTS.failed_over, others_refused=7, errors=2)
-    spread = replace(RESULTS.spread, fullest_service=2.0)
-    late = replace(RESULTS.hot, delay=Latency(2.0, 1001.0, 2000.0))
-    assert len(missed(replace(RESULTS, failed_over=failed, spread=spread, hot=late))) == 4
-    unknown = [each.met for each in report(replace(RESULTS, hot=replace(RESULTS.hot, delay=None)), "").targets]
-    assert unknown.count(None) == 1
+def test_figures_above_their_bound_are_misses_and_missing_ones_unknown() -> None:
+    late = Figure("delay", Latency(2.0, 1001.0, 2000.0), most=1000)
+    assert len(missed(Figure("refused", 7, most=0), Figure("share", 1.31, "", 1.3), late)) == 3
+    assert [target.met for target in Step([Figure("delay", None, most=1000)]).targets("")] == [None]
 
 
 def test_homes_are_spread_evenly_and_a_service_that_joins_takes_its_part_from_all() -> None:
@@ -150,7 +138,7 @@ def test_logs_are_compared_with_what_was_acknowledged() -> None:
 
 def test_tenants_of_all_workers_are_counted() -> None:
     text = '# HELP sluice_tenants_held x\nsluice_tenants_held{worker="0"} 12.0\nsluice_tenants_held{worker="1"} 3.0\n'
-    assert steps.held_in(text) == 15
+    assert held_in(text) == 15
 
 
 @pytest.mark.parametrize("name", ["plan", "simulation", "haproxy"])
