@@ -1,7 +1,7 @@
 """Figures of a step: each says what it means, how it is shown, and what must hold; tables and targets follow."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,12 +60,12 @@ class Figure:
         return Target(name, "none", f"{value:,}" if value else "none", value == 0)
 
 
-@dataclass(frozen=True, slots=True)
 class Step:
     """What a step found."""
 
-    figures: Sequence[Figure]
-    tables: Sequence[str] = field(default_factory=list)
+    def __init__(self, *figures: Figure, tables: Sequence[str] = ()) -> None:
+        self.figures = figures
+        self.tables = tables
 
     @property
     def text(self) -> str:

@@ -56,14 +56,14 @@ async def spread(deployment: Deployment) -> Step:
         ),
     ]
     shares = [max(some) * len(some) / len(deployment.tenants) for some in (list(held.values()), on_nodes)]
-    figures = [
+    return Step(
         Figure("fullest service: tenants beside the even share", shares[0], "{:.2f} x", UNEVEN),
         Figure("fullest node: tenants beside the even share", shares[1], "{:.2f} x", UNEVEN),
         Figure(
             "tenants in the memory of a service that is not their home", sum((Counter(held) - homes).values()), most=0
         ),
-    ]
-    return Step(figures, tables)
+        tables=tables,
+    )
 
 
 def _nodes(deployment: Deployment) -> tuple[list[tuple[str | int, ...]], list[int]]:
@@ -109,11 +109,9 @@ async def follow(deployment: Deployment) -> Step:
     seconds, *found = (late - early for early, late in zip(before, used(), strict=True))
     service_cores, node_cores, commands = (some / seconds / len(FIRST) for some in found)
     return Step(
-        [
-            Figure("cores of each service", service_cores, "{:.2f}"),
-            Figure("cores of all primaries together, for each service", node_cores, "{:.3f}"),
-            Figure("commands that each service sends a second", commands, "{:,.0f}"),
-        ]
+        Figure("cores of each service", service_cores, "{:.2f}"),
+        Figure("cores of all primaries together, for each service", node_cores, "{:.3f}"),
+        Figure("commands that each service sends a second", commands, "{:,.0f}"),
     )
 
 
@@ -135,22 +133,15 @@ async def add(deployment: Deployment) -> Step:
     share = len(mine) * len(router.up) / len(tenants)
     differing = sum(now[tenant] != before[tenant] for tenant in mine) + sum(answer.status != 200 for answer in firsts)
     return Step(
-        [
-            Figure("services now", len(router.up)),
-            Figure("tenants in all", len(tenants)),
-            Figure("tenants that move to the new service", len(mine)),
-            Figure(
-                "tenants that move, beside the even share",
-                len(mine) * len(router.up) / len(tenants),
-                "{:.2f} x",
-                UNEVEN,
-            ),
-            Figure("tenants that move between others", moves.total() - moves[ADDED], most=0),
-            Figure("tenants in the memory of the new service then", held),
-            Figure("first prediction of each", latency(answer.seconds for answer in firsts if answer.status == 200)),
-            Figure("tenants that differ in version, digest or score from their old home", differing, most=0),
-            Figure(LABELS, await deployment.checked()),
-        ]
+        Figure("services now", len(router.up)),
+        Figure("tenants in all", len(tenants)),
+        Figure("tenants that move to the new service", len(mine)),
+        Figure("tenants that move, beside the even share", share, "{:.2f} x", UNEVEN),
+        Figure("tenants that move between others", moves.total() - moves[ADDED], most=0),
+        Figure("tenants in the memory of the new service then", held),
+        Figure("first prediction of each", latency(answer.seconds for answer in firsts if answer.status == 200)),
+        Figure("tenants that differ in version, digest or score from their old home", differing, most=0),
+        Figure(LABELS, await deployment.checked()),
     )
 
 
@@ -170,17 +161,15 @@ async def kill(deployment: Deployment) -> Step:
     seconds = max(answer.end for answer in answers) - killed_at
     differing = sum(before[tenant] != after[tenant] for tenant in quiet)
     return Step(
-        [
-            Figure("tenants of the killed service", len(mine)),
-            Figure("its tenants with labels meanwhile", len(labelled)),
-            Figure("its tenants without an answer", sum(answer.status != 200 for answer in answers), most=0),
-            Figure("services that answer for it", len({answer.service for answer in answers})),
-            Figure("from the kill to the first answer of the last tenant", seconds, "{:.2f} s"),
-            Figure("first prediction of each", latency(answer.seconds for answer in answers)),
-            Figure("requests without an answer, sent to the next service", deployment.router.sent_on - sent_on),
-            Figure("tenants without labels that differ in version, digest or score then", differing, most=0),
-            Figure(LABELS, await deployment.checked()),
-        ]
+        Figure("tenants of the killed service", len(mine)),
+        Figure("its tenants with labels meanwhile", len(labelled)),
+        Figure("its tenants without an answer", sum(answer.status != 200 for answer in answers), most=0),
+        Figure("services that answer for it", len({answer.service for answer in answers})),
+        Figure("from the kill to the first answer of the last tenant", seconds, "{:.2f} s"),
+        Figure("first prediction of each", latency(answer.seconds for answer in answers)),
+        Figure("requests without an answer, sent to the next service", deployment.router.sent_on - sent_on),
+        Figure("tenants without labels that differ in version, digest or score then", differing, most=0),
+        Figure(LABELS, await deployment.checked()),
     )
 
 
@@ -209,12 +198,10 @@ async def heat(deployment: Deployment) -> Step:
         delays += [at - acknowledged_at for at in await asyncio.gather(*(seen(other, version) for other in others))]
     states = [(await deployment.states([tenant], service))[tenant] for service in services]
     return Step(
-        [
-            Figure("services", len(services)),
-            Figure("labels, given at each in turn", deployment.sizes.hot_labels),
-            Figure("from acknowledged at one service to seen at another", latency(delays), most=SOON),
-            Figure("services that end with another digest", sum(state != states[0] for state in states), most=0),
-        ]
+        Figure("services", len(services)),
+        Figure("labels, given at each in turn", deployment.sizes.hot_labels),
+        Figure("from acknowledged at one service to seen at another", latency(delays), most=SOON),
+        Figure("services that end with another digest", sum(state != states[0] for state in states), most=0),
     )
 
 
@@ -228,10 +215,8 @@ async def reload(deployment: Deployment) -> Step:
     anew = await deployment.states(sample, KILLED)
     differing = sum(at_home[tenant] != anew[tenant] for tenant in sample)
     return Step(
-        [
-            Figure("tenants compared", len(sample)),
-            Figure("to load one", latency(answer.seconds for answer in loads)),
-            Figure("tenants that differ in version, digest or score from their home", differing, most=0),
-            Figure(LABELS, await deployment.checked()),
-        ]
+        Figure("tenants compared", len(sample)),
+        Figure("to load one", latency(answer.seconds for answer in loads)),
+        Figure("tenants that differ in version, digest or score from their home", differing, most=0),
+        Figure(LABELS, await deployment.checked()),
     )

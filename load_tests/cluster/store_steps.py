@@ -58,7 +58,7 @@ async def fail_over(deployment: Deployment) -> Step:
         (name, f"{len(some):,}", *_labels(moderators, killed))
         for name, some, moderators in (("on the dead node", mine, own), ("on other nodes", rest, others))
     )
-    figures = [
+    return Step(
         Figure("from the kill to the promotion of the replica", promoted - killed, "{:.1f} s"),
         Figure("from the kill to the first label of its tenants", accepted - killed, "{:.1f} s"),
         Figure("predictions meanwhile, for all tenants", len(since)),
@@ -71,8 +71,8 @@ async def fail_over(deployment: Deployment) -> Step:
         Figure("from the promotion until its tenants had all their labels", complete - promoted, "{:.1f} s"),
         Figure("models set aside in a file", len(deployment.files("rescued/*")), most=0),
         Figure(LABELS, await deployment.checked()),
-    ]
-    return Step(figures, [table(header, rows)])
+        tables=[table(header, rows)],
+    )
 
 
 def _labels(moderators: Moderators, moment: float) -> tuple[str, str, str]:
@@ -152,13 +152,13 @@ async def reshard(deployment: Deployment) -> Step:
         errors += moderators.answered(ERROR)
         rows.append((way, len(moving), f"{len(tenants):,}", f"{seconds:.1f}", *_labels(moderators, begin)))
     member = next(member for member in cluster.members() if member.port == node.port)
-    figures = [
+    header = ("way", "slots", "tenants in them", "seconds", "labels meanwhile", "attempts refused", "longest wait, s")
+    return Step(
         Figure("shards of the new node, of 256", sum(map(member.has, SLOT_OF_SHARD.values()))),
         Figure("answers of 500 to labels", errors, most=0),
         Figure(LABELS, await deployment.checked()),
-    ]
-    header = ("way", "slots", "tenants in them", "seconds", "labels meanwhile", "attempts refused", "longest wait, s")
-    return Step(figures, [table(header, rows)])
+        tables=[table(header, rows)],
+    )
 
 
 def move_at_once(_cluster: Cluster, source: Server, target: Server, slots: Sequence[int]) -> None:
@@ -183,4 +183,10 @@ def move_key_by_key(cluster: Cluster, source: Server, target: Server, slots: Seq
             source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, MIGRATE_MILLISECONDS, "KEYS", *keys)
         others = [node for node in cluster.primaries() if node not in {source, target}]
         for node in (target, source, *others):
-            node.ask("CLUSTER", "SETSLOT", slot, "NODE", my_id(target))
+            node.ask(
+                "CLUSTER",
+                "SETSLOT",
+                slot,
+                "NODE",
+                my_id(target),
+            )

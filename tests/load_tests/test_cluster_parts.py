@@ -32,14 +32,14 @@ SOON = Latency(2.0, 9.0, 20.0)
 
 
 def missed(*figures: Figure) -> list[str]:
-    targets = report({"A step": Step(figures)}, "").targets
+    targets = report({"A step": Step(*figures)}, "").targets
     return [target.text for target in targets if target.met is False]
 
 
 def test_figures_are_shown_and_judged() -> None:
     figures = [Figure("tenants", 2000), Figure("share", 1.257, "{:.2f} x", 1.3), Figure("refused", 0, most=0)]
     more = [Figure("delay", SOON, most=1000), Figure(LABELS, WELL)]
-    section = report({"A step": Step([*figures, *more], ["a table"])}, "a machine").text
+    section = report({"A step": Step(*figures, *more, tables=["a table"])}, "a machine").text
     assert "### 1. A step\na table\n\n| what | measured |" in section
     assert "| tenants | 2,000 |\n| share | 1.26 x |" in section
     assert "| delay | p50 2.0 ms, p99 9.0 ms, worst 20.0 ms |" in section
@@ -56,7 +56,7 @@ def test_a_label_that_is_lost_or_learnt_twice_is_a_miss(fate: str) -> None:
 def test_figures_above_their_bound_are_misses_and_missing_ones_unknown() -> None:
     late = Figure("delay", Latency(2.0, 1001.0, 2000.0), most=1000)
     assert len(missed(Figure("refused", 7, most=0), Figure("share", 1.31, "", 1.3), late)) == 3
-    assert [target.met for target in Step([Figure("delay", None, most=1000)]).targets("")] == [None]
+    assert [target.met for target in Step(Figure("delay", None, most=1000)).targets("")] == [None]
 
 
 def test_homes_are_spread_evenly_and_a_service_that_joins_takes_its_part_from_all() -> None:
