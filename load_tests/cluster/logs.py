@@ -53,11 +53,11 @@ def compare(logs: Mapping[str, StoredLog], given: Mapping[str, frozenset[str]]) 
         acknowledged=sum(map(len, given.values())),
         lost=sum(len(names - found[tenant].keys()) for tenant, names in given.items()),
         twice=sum(times > 1 for counts in found.values() for times in counts.values()),
-        broken=sum(not _is_whole(log) for log in logs.values()),
+        broken=sum(not is_whole(log) for log in logs.values()),
     )
 
 
-def _is_whole(log: StoredLog) -> bool:
+def is_whole(log: StoredLog) -> bool:
     """Whether it begins with version 1 (so few labels are never trimmed), without a gap or a fork."""
     try:
         log.check_order()

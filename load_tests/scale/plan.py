@@ -154,26 +154,17 @@ def ceilings(made: Plan, costs: UnitCosts) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda each: each[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """Of a month."""
-
-    worker_cores: float
-    worker_gib: float
-    store_cores: float
-    store_gib: float
-    disk_gib: float
-    dollars: float
-
-
-def bill(made: Plan, prices: Prices) -> Bill | None:
-    """What a plan costs; None for one that is impossible."""
+def bill(made: Plan, prices: Prices) -> dict[str, tuple[float, float]] | None:
+    """Amounts and what they cost in a month, in dollars; None for a plan that is impossible."""
     if made.shards is None:
         return None
-    stores = made.shards * made.choices.copies
-    worker_gib, store_gib = made.workers * made.worker_bytes / GIB, stores * made.choices.shard_bytes / GIB
-    disk_gib = FILES * made.choices.copies * sum(made.store_bytes.values()) / GIB
-    store_cores = float(stores * prices.store_cores)
-    hourly = prices.core_hour * (made.workers + store_cores) + prices.gib_hour * (worker_gib + store_gib)
-    dollars = MONTH_HOURS * hourly + prices.disk_gib_month * disk_gib
-    return Bill(float(made.workers), worker_gib, store_cores, store_gib, disk_gib, dollars)
+    stores, copies = made.shards * made.choices.copies, made.choices.copies
+    hours = {
+        "cores of workers": (made.workers, prices.core_hour),
+        "GiB of memory of workers": (made.workers * made.worker_bytes / GIB, prices.gib_hour),
+        f"cores of stores, {prices.store_cores} each": (stores * prices.store_cores, prices.core_hour),
+        "GiB of memory of stores": (stores * made.choices.shard_bytes / GIB, prices.gib_hour),
+    }
+    disk = FILES * copies * sum(made.store_bytes.values()) / GIB
+    found = {what: (amount, MONTH_HOURS * amount * price) for what, (amount, price) in hours.items()}
+    return found | {"GiB of their disks": (disk, disk * prices.disk_gib_month)}

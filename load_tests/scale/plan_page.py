@@ -5,7 +5,7 @@ from dataclasses import replace
 from load_tests.harness.report import table
 from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
 from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Choices, Demand, Prices, UnitCosts, unit_costs
-from load_tests.scale.plan import Bill, Plan, bill, ceilings, limits, plan
+from load_tests.scale.plan import Plan, bill, ceilings, limits, plan
 from load_tests.scale.results import Results
 from load_tests.scale.shards import Popularity, by_ranges, shards_for
 
@@ -120,7 +120,7 @@ def _variants(plans: dict[str, Plan]) -> str:
     def row(name: str, made: Plan) -> tuple[object, ...]:
         stored, written = (sum(some.values()) / GIB for some in (made.store_bytes, made.disk_bytes_per_day))
         shards = "none are enough" if made.shards is None else made.shards
-        return (name, made.workers, shards, f"{stored:,.0f}", f"{written:,.0f}", _dollars(bill(made, Prices())))
+        return (name, made.workers, shards, f"{stored:,.0f}", f"{written:,.0f}", _dollars(made))
 
     header = ("what is kept", "workers", "shards", "memory of all primaries, GiB", "written in a day, GiB", "a month")
     return table(header, (row(name, made) for name, made in plans.items()))
@@ -129,7 +129,7 @@ def _variants(plans: dict[str, Plan]) -> str:
 def _held(plans: list[Plan]) -> str:
     def row(made: Plan) -> tuple[object, ...]:
         loads, share, memory = made.loads, made.loads / made.demand.predictions, made.worker_bytes / GIB
-        cost = _dollars(bill(made, Prices()))
+        cost = _dollars(made)
         return (f"{made.choices.held:.0%}", f"{loads:,.0f}", f"{share:.1%}", made.workers, f"{memory:.1f}", cost)
 
     header = ("held", "loads per second", "share of requests that wait for one", "workers", "memory of each, GiB")
@@ -137,24 +137,24 @@ def _held(plans: list[Plan]) -> str:
 
 
 def _prices(made: Plan) -> str:
-    prices, total = Prices(), bill(made, Prices())
-    if total is None:
+    prices, found = Prices(), bill(made, Prices())
+    if found is None:
         return "No number of shards is enough."
-    core, gib = f"{prices.core_hour:g} an hour", f"{prices.gib_hour:g} an hour"
-    rows = [
-        ("cores of workers", f"{total.worker_cores:,.0f}", core),
-        ("GiB of memory of workers", f"{total.worker_gib:,.0f}", gib),
-        (f"cores of stores, {prices.store_cores} each", f"{total.store_cores:,.0f}", core),
-        ("GiB of memory of stores", f"{total.store_gib:,.0f}", gib),
-        ("GiB of their disks", f"{total.disk_gib:,.0f}", f"{prices.disk_gib_month:g} a month"),
-    ]
-    cents = 100 * total.dollars / (made.demand.predictions_per_day * 30.4 / 1e6)
+    core, gib, disk = prices.core_hour, prices.gib_hour, prices.disk_gib_month
+    each = (*(f"{price:g} an hour" for price in (core, gib, core, gib)), f"{disk:g} a month")
+    rows = ((what, f"{amount:,.0f}", price) for (what, (amount, _)), price in zip(found.items(), each, strict=True))
+    cents = 100 * _total(found) / (made.demand.predictions_per_day * 30.4 / 1e6)
     return (
         "The prices are assumed, in dollars, of the order of cloud prices, without traffic and people.\n\n"
         + table(("what", "how many", "assumed price of each"), rows)
-        + f"\n\nTogether {_dollars(total)} a month: {cents:.1f} cents for a million predictions."
+        + f"\n\nTogether {_dollars(made)} a month: {cents:.1f} cents for a million predictions."
     )
 
 
-def _dollars(total: Bill | None) -> str:
-    return "" if total is None else f"${total.dollars:,.0f}"
+def _dollars(made: Plan) -> str:
+    found = bill(made, Prices())
+    return "" if found is None else f"${_total(found):,.0f}"
+
+
+def _total(found: dict[str, tuple[float, float]]) -> float:
+    return sum(dollars for _, dollars in found.values())

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.storage.event_codec import FeedbackRecord, decode_record
+from load_tests.cluster.logs import is_whole
 from load_tests.harness.processes import ended
 from load_tests.harness.report import Target, at_most, say
 from load_tests.soak.client import Acknowledged, Ledger
@@ -95,14 +96,9 @@ def _tenant_found(url: str, tenant: str, nodes: Sequence[Node]) -> TenantFound:
         for version, record in records
         if isinstance(record, FeedbackRecord)
     ]
-    try:
-        log.check_order()
-        in_order = log.entries[0][0] == 1
-    except AssertionError:
-        in_order = False
     replayed = log.replayed()
     shown = {node.name: node.shown(tenant) for node in nodes} | {REPLAYED: Shown(replayed.version, replayed.digest)}
-    return TenantFound(tenant, log.version, labels, len(records) - len(labels), in_order, shown)
+    return TenantFound(tenant, log.version, labels, len(records) - len(labels), is_whole(log), shown)
 
 
 def targets(outcome: Outcome) -> list[Target]:

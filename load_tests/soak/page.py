@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from load_tests.cluster.figures import latency
 from load_tests.harness.report import Report, table
 from load_tests.soak.disturbances import Action, Disturbance
 from load_tests.soak.outcome import Outcome, moved, targets
@@ -79,10 +80,7 @@ def _latencies(outcome: Outcome, during: list[Disturbance] | None) -> str:
     if during is not None:
         sent = [(at >= each.begin) & (at <= each.end) for each in during]
         seconds = seconds[np.any(sent, axis=0)] if sent else seconds[:0]
-    if not seconds.size:
-        return "none"
-    p50, p99, worst = np.percentile(seconds * 1e3, [50, 99, 100])
-    return f"{seconds.size:,}; p50 {p50:.1f} ms, p99 {p99:.1f} ms, worst {worst:.0f} ms"
+    return f"{seconds.size:,}; {latency(seconds)}" if seconds.size else "none"
 
 
 def _range(some: list[Disturbance]) -> str:
