@@ -14,8 +14,8 @@ from load_tests.harness import client
 from load_tests.harness.jobs import ConstantRate, Request
 from load_tests.harness.processes import Service, processor_seconds
 from load_tests.harness.sizes import SEED, Sizes
-from load_tests.harness.traffic import NOT_KEPT, examples, feedback, predict, zipf
-from load_tests.scale.load import EXAMPLES, NEVER, Setup, in_turns, running, send
+from load_tests.harness.traffic import examples, feedback, zipf
+from load_tests.scale.load import EXAMPLES, NEVER, Setup, by_kind, in_turns, running, send
 from load_tests.scale.results import CLUSTER, ONE_SERVER, FollowingFound, Kind, Work
 from tests.servers import cluster, valkey_server
 
@@ -29,8 +29,10 @@ Follower = tuple[Work, Work, float]  # quiet, with labels, microseconds for each
 
 def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
     """On stores of both kinds, which are asked in turns."""
-    requests, some, tenants = _requests(sizes.followed_tenants), examples(EXAMPLES), range(sizes.followed_tenants)
-    first_labels = [feedback(some[k % EXAMPLES], _name(k), 1) for k in tenants]
+    some, count = examples(EXAMPLES), sizes.followed_tenants
+    drawn = np.random.default_rng([SEED, count]).choice(count, REQUESTS, p=zipf(count)).tolist()
+    requests = by_kind(some * (REQUESTS // EXAMPLES), list(map(_name, drawn)))
+    first_labels = [feedback(some[k % EXAMPLES], _name(k), 1) for k in range(count)]
     setups, found = {}, {}
     with ExitStack() as stack:
         one, three = stack.enter_context(valkey_server(folder / "one")), stack.enter_context(cluster(folder / "three"))
@@ -76,19 +78,6 @@ def _labelled(first: Service, second: Setup, labels: list[bytes], seconds: float
         found = second.idle(seconds)
         load.result()
     return found
-
-
-def _requests(tenants: int) -> dict[Kind, list[bytes]]:
-    """Every kind of request, for tenants as popular as Zipf's law says."""
-    rng, some = np.random.default_rng([SEED, tenants]), examples(EXAMPLES)
-    names = list(map(_name, rng.choice(tenants, REQUESTS, p=zipf(tenants)).tolist()))
-    labels = rng.choice([1, -1], REQUESTS).tolist()
-    drawn = [(some[k % EXAMPLES], name) for k, name in enumerate(names)]
-    return {
-        Kind.PREDICT: [predict(*each) for each in drawn],
-        Kind.NOT_KEPT: [predict(*each, NOT_KEPT) for each in drawn],
-        Kind.FEEDBACK: [feedback(*each, label) for each, label in zip(drawn, labels, strict=True)],
-    }
 
 
 def _mean(rounds: Sequence[Work]) -> Work:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TypeVar
 
 import redis
@@ -78,12 +79,13 @@ def _turn(setup: Setup, kind: str, requests: Sequence[bytes], seconds: float) ->
     return peak.rate, peak.p50, peak.p99, worker, store, peak.cores
 
 
-def by_kind(examples: Sequence[bytes], tenant: str) -> dict[Kind, list[bytes]]:
-    """Every kind of request for a tenant."""
+def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, list[bytes]]:
+    """Every kind of request for each example, with the tenants in turn; feedback with both labels."""
+    pairs, both = list(zip(examples, cycle(tenants))), zip(labelled(examples), cycle(tenants))
     return {
-        Kind.PREDICT: [predict(features, tenant) for features in examples],
-        Kind.NOT_KEPT: [predict(features, tenant, NOT_KEPT) for features in examples],
-        Kind.FEEDBACK: [feedback(features, tenant, label) for features, label in labelled(examples)],
+        Kind.PREDICT: [predict(features, tenant) for features, tenant in pairs],
+        Kind.NOT_KEPT: [predict(features, tenant, NOT_KEPT) for features, tenant in pairs],
+        Kind.FEEDBACK: [feedback(features, tenant, label) for (features, label), tenant in both],
     }
 
 

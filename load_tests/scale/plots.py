@@ -13,9 +13,9 @@ from load_tests.plot import PLAIN
 from load_tests.scale.results import Figure, Kind, Results
 
 BLUE, ORANGE, GREEN = "#0b5394", "#b45f06", "#38761d"
+COLOURS = {Kind.PREDICT: BLUE, Kind.FEEDBACK: ORANGE, Kind.NOT_KEPT: GREEN}
 MIB = float(1 << 20)
 COST = "processor time of the worker (µs per request)"
-DURABLE = "/feedback, durable"
 
 
 def draw(results: Results, folder: Path) -> None:
@@ -30,36 +30,28 @@ def draw(results: Results, folder: Path) -> None:
 
 
 def _features(sheet: Sheet, results: Results) -> None:
-    axes, sizes = sheet.add_subplot(), [found.features for found in results.models]
-    for kind, colour in ((Kind.PREDICT, BLUE), (Kind.FEEDBACK, ORANGE)):
-        label = DURABLE if kind is Kind.FEEDBACK else kind
-        _line(axes, sizes, [found.costs[kind].worker for found in results.models], colour, label)
-    axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
-    _name(axes, "features in the model", COST)
+    axes, sizes = sheet.add_subplot(xscale="log"), [found.features for found in results.models]
+    for kind in (Kind.PREDICT, Kind.FEEDBACK):
+        _line(axes, sizes, [found.costs[kind].worker for found in results.models], COLOURS[kind], _label(kind))
+    _name(axes, "features in the model", COST, bottom=0.0)
 
 
 def _example(sheet: Sheet, results: Results) -> None:
-    axes, sizes = sheet.add_subplot(), [found.features for found in results.examples]
-    for kind, colour in ((Kind.FEEDBACK, ORANGE), (Kind.PREDICT, BLUE), (Kind.NOT_KEPT, GREEN)):
-        label = DURABLE if kind is Kind.FEEDBACK else kind
-        _line(axes, sizes, [found.costs[kind].worker for found in results.examples], colour, label)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes, sizes = sheet.add_subplot(xscale="log", yscale="log"), [found.features for found in results.examples]
+    for kind in (Kind.FEEDBACK, Kind.PREDICT, Kind.NOT_KEPT):
+        _line(axes, sizes, [found.costs[kind].worker for found in results.examples], COLOURS[kind], _label(kind))
     _name(axes, "features of the example", COST)
 
 
 def _tenants(sheet: Sheet, results: Results) -> None:
-    above, below = sheet.subplots(2, 1, sharex=True)
-    sizes = [found.tenants for found in results.tenants]
+    (above, below), found = sheet.subplots(2, 1, sharex=True), results.tenants
+    sizes = [each.tenants for each in found]
     for kind, colour in ((Kind.EVEN_NOT_KEPT, GREEN), (Kind.POPULAR, BLUE), (Kind.EVEN, ORANGE)):
-        _line(above, sizes, [found.costs[kind].rate for found in results.tenants], colour, kind)
-    above.set_ylim(bottom=0)
-    _name(above, "", "/predict (requests per second)")
-    below.plot(sizes, [found.resident_bytes / MIB for found in results.tenants], "o-", color=BLUE, label="worker")
-    below.plot(sizes, [found.store_bytes / MIB for found in results.tenants], "s--", color=ORANGE, label="store")
-    below.set_xscale("log")
-    below.set_yscale("log")
+        _line(above, sizes, [each.costs[kind].rate for each in found], colour, kind)
+    _name(above, "", "/predict (requests per second)", bottom=0.0)
+    below.plot(sizes, [each.resident_bytes / MIB for each in found], "o-", color=BLUE, label="worker")
+    below.plot(sizes, [each.store_bytes / MIB for each in found], "s--", color=ORANGE, label="store")
+    below.set(xscale="log", yscale="log")
     _name(below, "tenants in memory", "memory (MiB)")
 
 
@@ -70,23 +62,24 @@ def _restart(sheet: Sheet, results: Results) -> None:
     axes.set_xscale("symlog", linthresh=1000)
     axes.set_xticks(events, [f"{count:,}" for count in events])
     axes.minorticks_off()
-    axes.set_ylim(bottom=0)
-    _name(axes, "events in the log behind the snapshot", "time from the start of the process (s)")
+    _name(axes, "events in the log behind the snapshot", "time from the start of the process (s)", bottom=0.0)
+
+
+def _label(kind: Kind) -> str:
+    return f"{kind}, durable" if kind is Kind.FEEDBACK else kind
 
 
 def _line(axes: Axes, places: Sequence[int], figures: Sequence[Figure], colour: str, label: str) -> None:
     """Medians; the bars reach from the least to the most of all rounds."""
-    middle = [figure.median for figure in figures]
-    below = [figure.median - min(figure.rounds) for figure in figures]
-    above = [max(figure.rounds) - figure.median for figure in figures]
-    axes.errorbar(places, middle, yerr=[below, above], fmt="o-", color=colour, capsize=4, label=label)
+    spread = [(each.median - min(each.rounds), max(each.rounds) - each.median) for each in figures]
+    middle, bars = [each.median for each in figures], list(zip(*spread, strict=True))
+    axes.errorbar(places, middle, yerr=bars, fmt="o-", color=colour, capsize=4, label=label)
 
 
-def _name(axes: Axes, across: str, up: str) -> None:
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+def _name(axes: Axes, across: str, up: str, bottom: float | None = None) -> None:
+    axes.set(xlabel=across, ylabel=up, axisbelow=True)
+    axes.set_ylim(bottom=bottom)
     axes.grid(visible=True, color="#dddddd")
-    axes.set_axisbelow(True)
     axes.legend(frameon=False)
 
 

@@ -65,7 +65,7 @@ def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
         restart(service)  # what the import took is no memory of the models
         loaded = {features: _load(service, f"model-{features}") for features in sizes.model_sizes}
         for features in sizes.model_sizes:
-            kinds = by_kind(examples(EXAMPLES, features), f"model-{features}")
+            kinds = by_kind(examples(EXAMPLES, features), [f"model-{features}"])
             loads[features] = Setup(service), {kind: kinds[kind] for kind in (Kind.PREDICT, Kind.FEEDBACK)}
         costs = in_turns(loads, sizes)
     return [ModelFound(each, loaded[each][0], stored[each], loaded[each][1], costs[each]) for each in sizes.model_sizes]
@@ -84,7 +84,7 @@ def measure_examples(folder: Path, sizes: Sizes) -> list[ExampleFound]:
     kinds, lengths = {}, {}
     for features in sizes.example_sizes:
         count = min(max(FEATURES_IN_ALL // features, LEAST), MOST)
-        kinds[features] = by_kind(examples(count, VOCABULARY, features=features, seed=[SEED, features]), "long")
+        kinds[features] = by_kind(examples(count, VOCABULARY, features=features, seed=[SEED, features]), ["long"])
         lengths[features] = sum(len(body(request)) for request in kinds[features][Kind.PREDICT]) // count
     with running(Service(folder, **NEVER)) as service:
         import_model(service, "long", VOCABULARY)
