@@ -12,10 +12,10 @@ import numpy as np
 
 from load_tests.harness import client
 from load_tests.harness.jobs import ConstantRate, Request
-from load_tests.harness.processes import Service, processor_seconds
+from load_tests.harness.processes import processor_seconds
 from load_tests.harness.sizes import SEED, Sizes
 from load_tests.harness.traffic import examples, feedback, zipf
-from load_tests.scale.load import EXAMPLES, NEVER, Setup, by_kind, in_turns, running, send
+from load_tests.scale.load import EXAMPLES, Measured, by_kind, in_turns
 from load_tests.scale.results import CLUSTER, ONE_SERVER, FollowingFound, Kind, Work
 from tests.servers import cluster, valkey_server
 
@@ -33,23 +33,23 @@ def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
     drawn = np.random.default_rng([SEED, count]).choice(count, REQUESTS, p=zipf(count)).tolist()
     requests = by_kind(some * (REQUESTS // EXAMPLES), list(map(_name, drawn)))
     first_labels = [feedback(some[k % EXAMPLES], _name(k), 1) for k in range(count)]
-    setups, found = {}, {}
+    services, found = {}, {}
     with ExitStack() as stack:
         one, three = stack.enter_context(valkey_server(folder / "one")), stack.enter_context(cluster(folder / "three"))
         stores = {ONE_SERVER: (one.url, (one.pid,)), CLUSTER: (three.url, tuple(node.pid for node in three.nodes))}
         for number, (name, (url, pids)) in enumerate(stores.items()):
-            services = [Service(folder / f"{number}-{each}", redis_url=url, **NEVER) for each in ("first", "second")]
+            first, second = (Measured(folder / f"{number}-{each}", pids, redis_url=url) for each in ("first", "second"))
             alone = _busy_cores(pids, sizes.idle_seconds)
-            setups[name] = Setup(stack.enter_context(running(services[0])), pids)
-            idle = setups[name].idle(sizes.idle_seconds)
-            send(services[0], first_labels, 8)
-            with running(services[1]) as second:
-                found[name] = alone, idle, *_follow(services[0], Setup(second, pids), requests[Kind.FEEDBACK], sizes)
-        costs = in_turns({name: (setup, requests) for name, setup in setups.items()}, sizes)
+            services[name] = stack.enter_context(first.running())
+            idle = first.idle(sizes.idle_seconds)
+            first.send(first_labels, 8)
+            with second.running():
+                found[name] = alone, idle, *_follow(first, second, requests[Kind.FEEDBACK], sizes)
+        costs = in_turns({name: (service, requests) for name, service in services.items()}, sizes)
     return [FollowingFound(name, *found[name], costs[name]) for name in stores]
 
 
-def _follow(first: Service, second: Setup, labels: list[bytes], sizes: Sizes) -> Follower:
+def _follow(first: Measured, second: Measured, labels: list[bytes], sizes: Sizes) -> Follower:
     """What the second service uses without labels, and while the first one gets labels; and what a label adds.
 
     A label adds no less than what could be chance, which is how much the rounds without labels differ.
@@ -64,7 +64,7 @@ def _follow(first: Service, second: Setup, labels: list[bytes], sizes: Sizes) ->
     return _mean(quiet), _mean(busy), 1e6 * max(added, least) / LABELS_PER_SECOND
 
 
-def _labelled(first: Service, second: Setup, labels: list[bytes], seconds: float) -> Work:
+def _labelled(first: Measured, second: Measured, labels: list[bytes], seconds: float) -> Work:
     """What the second service uses in the midst of labels for the first one."""
     job = ConstantRate(
         port=first.port,

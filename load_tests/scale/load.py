@@ -1,11 +1,12 @@
 """Services under load: their requests and models, and what workers and store use of processors and memory."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TypeVar
+from pathlib import Path
+from typing import Self, TypeVar
 
 import redis
 
@@ -28,55 +29,79 @@ ASKED_AT_ONCE = 10_000
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """A service with its store: the embedded one, or processes that are named."""
+class Measured(Service):
+    """A service that takes no snapshots by itself, with its store: the embedded one, or processes that are named."""
 
-    service: Service
-    stores: tuple[int, ...] = ()
+    def __init__(self, folder: Path, stores: tuple[int, ...] = (), **settings: object) -> None:
+        super().__init__(folder, **NEVER, **settings)
+        self._stores = stores
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Start it, and end it after this block."""
+        with ended(self.start()):
+            yield self.is_ready()
+
+    def restart(self) -> float:
+        """Kill and start; return the seconds until it is ready."""
+        self.kill()
+        start = time.perf_counter()
+        self.start().is_ready()
+        return time.perf_counter() - start
 
     def work(self) -> Work:
         """Processor seconds so far, without what a store starts for a while to rewrite its files."""
-        stores = set(self.stores or filter(None, [self.service.valkey_pid]))
+        stores = set(self._stores or filter(None, [self.valkey_pid]))
         passing = {child for store in stores for child in descendants(store)}
-        workers = {self.service.pid, *descendants(self.service.pid)} - stores - passing
+        workers = {self.pid, *descendants(self.pid)} - stores - passing
         return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
-
-    def work_of(self, action: Callable[[], object]) -> Work:
-        """Processor seconds that an action takes."""
-        before = self.work()
-        action()
-        after = self.work()
-        return Work(after.workers - before.workers, after.store - before.store)
 
     def idle(self, seconds: float) -> Work:
         """Cores that are busy in this time."""
-        start = time.perf_counter()
-        used = self.work_of(lambda: time.sleep(seconds))
-        taken = time.perf_counter() - start
+        before, start = self.work(), time.perf_counter()
+        time.sleep(seconds)
+        used, taken = self.work().since(before), time.perf_counter() - start
         return Work(used.workers / taken, used.store / taken)
 
+    def store_bytes(self) -> int:
+        """Memory that the embedded store uses now."""
+        with redis.Redis(unix_socket_path=str(self.socket)) as store:
+            return int(store.info("memory")["used_memory"])
 
-def in_turns(loads: Mapping[Key, tuple[Setup, Mapping[Kind, list[bytes]]]], sizes: Sizes) -> dict[Key, Costs]:
+    def call(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Send one request; any status but 200 ends the benchmark."""
+        return client.call(self.port, method, path, body)
+
+    def send(self, requests: Iterable[bytes], connections: int) -> Percentiles:
+        """Send each request once; return the latencies."""
+        job = ClosedLoop(port=self.port, requests=list(map(Request, requests)), connections=connections)
+        return percentiles(client.run(job).latencies())
+
+    def import_model(self, tenant: str, features: int) -> None:
+        """Create a tenant whose model has learnt so many features, each once."""
+        model = model_file(range(features), max(features, 1 << 22))
+        client.call(self.port, "POST", f"/tenants/{tenant}/import", model, "application/octet-stream")
+
+
+def in_turns(loads: Mapping[Key, tuple[Measured, Mapping[Kind, list[bytes]]]], sizes: Sizes) -> dict[Key, Costs]:
     """Send every load once in every round, so that a noisy moment affects all alike."""
     turns: dict[tuple[Key, Kind], list[tuple[float, ...]]] = {}
     for _ in range(sizes.scale_rounds):
-        for key, (setup, kinds) in loads.items():
+        for key, (service, kinds) in loads.items():
             for kind, requests in kinds.items():
-                turns.setdefault((key, kind), []).append(_turn(setup, kind, requests, sizes.wrk_seconds))
+                turns.setdefault((key, kind), []).append(_turn(service, kind, requests, sizes.wrk_seconds))
     costs = {name: Cost(*(Figure(list(values)) for values in zip(*some, strict=True))) for name, some in turns.items()}
     return {key: {kind: costs[key, kind] for kind in kinds} for key, (_, kinds) in loads.items()}
 
 
-def _turn(setup: Setup, kind: str, requests: Sequence[bytes], seconds: float) -> tuple[float, ...]:
+def _turn(service: Measured, kind: str, requests: Sequence[bytes], seconds: float) -> tuple[float, ...]:
     """One load in one round: the fields of a `Cost`."""
-    before = setup.work()
-    peak = wrk(setup.service.port, requests, CONNECTIONS, seconds)
-    after, sent = setup.work(), peak.rate * max(round(seconds), 1)
+    before = service.work()
+    peak = wrk(service.port, requests, CONNECTIONS, seconds)
+    used, sent = service.work().since(before), peak.rate * max(round(seconds), 1)
     if peak.bad:
         raise RuntimeError(f"{peak.bad:,} requests of {kind!r} were not answered with 2xx")
-    worker, store = 1e6 * (after.workers - before.workers) / sent, 1e6 * (after.store - before.store) / sent
-    return peak.rate, peak.p50, peak.p99, worker, store, peak.cores
+    return peak.rate, peak.p50, peak.p99, 1e6 * used.workers / sent, 1e6 * used.store / sent, peak.cores
 
 
 def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, list[bytes]]:
@@ -94,39 +119,6 @@ def body(request: bytes) -> bytes:
     return request.partition(b"\r\n\r\n")[2]
 
 
-def import_model(service: Service, tenant: str, features: int) -> None:
-    """Create a tenant whose model has learnt so many features, each once."""
-    model = model_file(range(features), max(features, 1 << 22))
-    client.call(service.port, "POST", f"/tenants/{tenant}/import", model, "application/octet-stream")
-
-
-@contextmanager
-def running(service: Service) -> Iterator[Service]:
-    """A service that is ready; it has ended after this block."""
-    with ended(service.start()):
-        yield service.is_ready()
-
-
-def restart(service: Service) -> float:
-    """Kill and start; return the seconds until it is ready."""
-    service.kill()
-    start = time.perf_counter()
-    service.start().is_ready()
-    return time.perf_counter() - start
-
-
-def send(service: Service, requests: Iterable[bytes], connections: int) -> Percentiles:
-    """Send each request once; return the latencies."""
-    job = ClosedLoop(port=service.port, requests=list(map(Request, requests)), connections=connections)
-    return percentiles(client.run(job).latencies())
-
-
-def store_bytes(service: Service) -> int:
-    """Memory that the embedded store uses now."""
-    with redis.Redis(unix_socket_path=str(service.socket)) as store:
-        return int(store.info("memory")["used_memory"])
-
-
 @dataclass(frozen=True, slots=True)
 class Copies:
     """Tenants of one size. The first is imported, the others are copied inside the store: to import all takes long.
@@ -134,7 +126,7 @@ class Copies:
     In the memory of a worker they share nothing.
     """
 
-    service: Service
+    service: Measured
     features: int
 
     def name(self, number: int) -> str:
@@ -144,7 +136,7 @@ class Copies:
     def make(self, numbers: range) -> None:
         """Import the first one, copy the others."""
         if 0 in numbers:
-            import_model(self.service, self.name(0), self.features)
+            self.service.import_model(self.name(0), self.features)
         with redis.Redis(unix_socket_path=str(self.service.socket)) as store:
             for some in _parts([number for number in numbers if number], COPIED_AT_ONCE):
                 self._copy(store, some)
@@ -162,7 +154,7 @@ class Copies:
     def load(self, count: int, connections: int) -> Percentiles:
         """Send each of the first tenants one request, which loads it; return the latencies of the last part."""
         parts = [
-            send(self.service, (predict(SHORT, self.name(number), NOT_KEPT) for number in numbers), connections)
+            self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in numbers), connections)
             for numbers in _parts(range(count), ASKED_AT_ONCE)
         ]
         return parts[-1]

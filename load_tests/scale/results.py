@@ -62,6 +62,10 @@ class Work(Struct, frozen=True):
     workers: float
     store: float
 
+    def since(self, before: "Work") -> "Work":
+        """What was added."""
+        return Work(self.workers - before.workers, self.store - before.store)
+
 
 class WorkersFound(Struct, frozen=True):
     """One service with so many workers."""

@@ -7,23 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from load_tests.harness.client import call
-from load_tests.harness.processes import Service, resident_bytes
+from load_tests.harness.processes import resident_bytes
 from load_tests.harness.sizes import CONNECTIONS, Sizes
 from load_tests.harness.traffic import FEATURES, NOT_KEPT, examples, feedback, feedback_batches, predict
-from load_tests.scale.load import (
-    EXAMPLES,
-    NEVER,
-    SHORT,
-    Copies,
-    Setup,
-    body,
-    import_model,
-    restart,
-    running,
-    send,
-    store_bytes,
-)
+from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured, body
 from load_tests.scale.results import Figure, KeptFound, ResidentsFound, TailFound
 
 SNAPSHOTS = 200  # tenants that learn one label each
@@ -39,22 +26,22 @@ def measure_residents(folder: Path, sizes: Sizes) -> list[ResidentsFound]:
 
 
 def _residents(folder: Path, features: int, tenants: int) -> ResidentsFound:
-    with running(Service(folder, auto_create_tenants=False, **NEVER)) as service:
-        before, copies, setup = store_bytes(service), Copies(service, features), Setup(service)
+    with Measured(folder, auto_create_tenants=False).running() as service:
+        before, copies = service.store_bytes(), Copies(service, features)
         copies.make(range(tenants))
-        stored = store_bytes(service) - before
-        restart(service)  # what the import took is no memory of the tenants
-        empty, start = resident_bytes(service.pid), setup.work()
+        stored = service.store_bytes() - before
+        service.restart()  # what the import took is no memory of the tenants
+        empty, start = resident_bytes(service.pid), service.work()
         latencies = copies.load(tenants, connections=1)
-        end, resident = setup.work(), resident_bytes(service.pid) - empty
+        used, resident = service.work().since(start), resident_bytes(service.pid) - empty
         snapshot_seconds, written = _snapshots(copies, min(tenants, SNAPSHOTS))
     return ResidentsFound(
         features=features,
         tenants=tenants,
         resident_bytes=resident / tenants,
         store_bytes=stored / tenants,
-        load_microseconds=1e6 * (end.workers - start.workers) / tenants,
-        load_store_microseconds=1e6 * (end.store - start.store) / tenants,
+        load_microseconds=1e6 * used.workers / tenants,
+        load_store_microseconds=1e6 * used.store / tenants,
         load_p50=latencies.p50,
         load_p99=latencies.p99,
         snapshot_microseconds=1e6 * snapshot_seconds,
@@ -64,19 +51,19 @@ def _residents(folder: Path, features: int, tenants: int) -> ResidentsFound:
 
 def _snapshots(copies: Copies, tenants: int) -> tuple[float, float]:
     """Processor seconds and bytes of a snapshot after one label."""
-    port, names = copies.service.port, [copies.name(number) for number in range(tenants)]
+    service, names = copies.service, [copies.name(number) for number in range(tenants)]
     for name, features in zip(names, examples(tenants, max(copies.features, FEATURES)), strict=True):
-        call(port, "POST", "/feedback", body(feedback(features, name, 1)))
-    before = Setup(copies.service).work().workers
-    answers = [call(port, "POST", f"/tenants/{name}/snapshot") for name in names]
-    seconds = Setup(copies.service).work().workers - before
+        service.call("POST", "/feedback", body(feedback(features, name, 1)))
+    before = service.work()
+    answers = [service.call("POST", f"/tenants/{name}/snapshot") for name in names]
+    seconds = service.work().since(before).workers
     return seconds / tenants, sum(msgspec.json.decode(answer)["bytes"] for answer in answers) / tenants
 
 
 def measure_kept(folder: Path, sizes: Sizes) -> KeptFound:
     """Predictions of one tenant, and as many of as many tenants."""
     together, apart = ["together"] * sizes.kept, [f"apart-{number}" for number in range(sizes.kept)]
-    with running(Service(folder, **NEVER)) as service:
+    with Measured(folder).running() as service:
         _bytes_of_each(service, together[:1], NOT_KEPT)
         tenant = _bytes_of_each(service, apart, NOT_KEPT)
         each_together, each_apart = _bytes_of_each(service, together), _bytes_of_each(service, apart)
@@ -87,13 +74,13 @@ def measure_kept(folder: Path, sizes: Sizes) -> KeptFound:
     return KeptFound(sum(map(len, requests)) // EXAMPLES, answer, each_together, each_apart, tenant)
 
 
-def _bytes_of_each(service: Service, tenants: list[str], more: bytes = b"") -> float:
+def _bytes_of_each(service: Measured, tenants: list[str], more: bytes = b"") -> float:
     """Send each tenant a prediction; what the store then uses more for each."""
-    before, some = store_bytes(service), examples(EXAMPLES)
+    before, some = service.store_bytes(), examples(EXAMPLES)
     requests = [predict(some[k % EXAMPLES], tenant, more) for k, tenant in enumerate(tenants)]
-    send(service, requests, min(CONNECTIONS, len(tenants)))
+    service.send(requests, min(CONNECTIONS, len(tenants)))
     time.sleep(WRITTEN_SECONDS)
-    return (store_bytes(service) - before) / len(tenants)
+    return (service.store_bytes() - before) / len(tenants)
 
 
 def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
@@ -101,16 +88,16 @@ def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
     some = feedback_batches(examples(TAIL_EXAMPLES, TAIL_FEATURES), TAIL_TENANT, BATCH)
     batches = cycle([request.body for request in some])
     first, found = body(predict(SHORT, TAIL_TENANT)), []
-    with running(Service(folder, **NEVER)) as service:
-        import_model(service, TAIL_TENANT, TAIL_FEATURES)
+    with Measured(folder).running() as service:
+        service.import_model(TAIL_TENANT, TAIL_FEATURES)
         for before, events in zip((0, *sizes.tails), sizes.tails, strict=False):
             for batch in islice(batches, (events - before) // BATCH):
-                call(service.port, "POST", "/feedback/batch", batch)
-            used, ready, answered = store_bytes(service), [], []
+                service.call("POST", "/feedback/batch", batch)
+            used, ready, answered = service.store_bytes(), [], []
             for _ in range(sizes.repeats):
-                ready.append(restart(service))
+                ready.append(service.restart())
                 start = time.perf_counter()
-                call(service.port, "POST", "/predict", first)
+                service.call("POST", "/predict", first)
                 answered.append(ready[-1] + time.perf_counter() - start)
             found.append(TailFound(events, Figure(ready), Figure(answered), used))
     return found
