@@ -12,6 +12,7 @@ from load_tests.harness.sizes import FULL, QUICK, Sizes
 
 DOCS = Path(__file__).parents[2] / "docs"
 PERFORMANCE = DOCS / "performance.md"
+COLUMNS = 118  # of text in a page
 VERDICTS = {True: "yes", False: "**no**", None: "**not known**"}
 STARTED = time.monotonic()
 

@@ -42,7 +42,6 @@ class RiverFtrl:
         return float(self._model.predict_proba_one(features)[True]) - 0.5
 
     def learn(self, features: dict[str, float], label: int) -> None:
-        """One step."""
         self._model.learn_one(features, label > 0)
 
 
@@ -64,7 +63,6 @@ class Sgd:
         return float(self._model.decision_function(self._hasher.transform([features]))[0])
 
     def learn(self, features: dict[str, float], label: int) -> None:
-        """One step, over all weights, as the library does it."""
         self._model.partial_fit(self._hasher.transform([features]), np.array([label]), classes=np.array([-1, 1]))
         self._has_learnt = True
 

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from textwrap import fill
 
 from load_tests.harness import machine
 from load_tests.harness.processes import workspace
-from load_tests.harness.report import Report, machine_list, say, table
+from load_tests.harness.report import COLUMNS, Report, machine_list, say, table
 from load_tests.scenarios.results import Outcome, figures, judge, outcomes_table, read_thresholds
 from load_tests.scenarios.stage import Stage
 from load_tests.scenarios.traffic import SCENARIOS
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         targets,
         {
             "Scenarios": table(("scenario", "users", "traffic"), played),
-            "Results": "\n\n".join([outcomes_table(outcomes), *notes]),
+            "Results": "\n\n".join([outcomes_table(outcomes), *(fill(note, COLUMNS) for note in notes)]),
         },
     )
     is_full = list(options.scenarios) == list(SCENARIOS) and options.seconds >= SECONDS
@@ -62,7 +63,7 @@ def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
         found = outcomes[name].found
         for each, counted in found.names.items():
             say(f"  {each}: {counted.requests:,} requests, p50 {counted.p50} ms, p99 {counted.p99} ms")
-        say(f"  {found.waiting:,} labels not yet due, {outcomes[name].counted.loads:,} loads of tenants")
+        say(f"  {found.waiting:,} labels not yet due, {outcomes[name].loads:,} loads of tenants")
         for error in found.errors:
             say(f"  failed: {error}")
     return stage.with_peaks(outcomes)

@@ -1,9 +1,10 @@
 """What one run found: its targets and its tables."""
 
 from dataclasses import dataclass
+from textwrap import fill
 
 from load_tests.harness.jobs import Percentiles
-from load_tests.harness.report import Target, at_least, at_most, shown, table, table_of
+from load_tests.harness.report import COLUMNS, Target, at_least, at_most, shown, table, table_of
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes
 from load_tests.service.routes import Series
@@ -96,9 +97,10 @@ def _listed(seconds: list[float], form: str = ".2f") -> str:
 
 def _many(many: ManyTenants) -> str:
     each = (many.resident_bytes - many.empty_bytes) / many.tenants
-    return (
+    text = (
         f"{many.tenants:,} tenants of {many.features:,} features with their names: {many.resident_bytes / MIB:,.0f} "
         f"MiB resident, of which {many.empty_bytes / MIB:,.0f} MiB are there without any; {each / 2**10:.0f} KiB for "
         f"each. The first prediction of a cold tenant, loading included: p50 {many.loading.p50:.1f} ms, "
         f"p99 {many.loading.p99:.1f} ms, p99.9 {many.loading.p999:.1f} ms, the worst {many.loading.worst:.1f} ms."
     )
+    return fill(text, COLUMNS)

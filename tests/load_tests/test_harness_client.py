@@ -12,7 +12,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from load_tests.harness.answers import BadAnswer, HttpReader, LineReader, verdicts
+from load_tests.harness.answers import VERDICTS, BadAnswer, HttpReader, LineReader
 from load_tests.harness.client import Pool, perform, run
 from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Streaming, Verdict, percentiles
 
@@ -71,13 +71,13 @@ def test_a_line_is_an_answer() -> None:
     ],
 )
 def test_verdicts_are_read(verdict: Verdict, answer: bytes, said: list[bool]) -> None:
-    assert verdicts(verdict, answer) == said
+    assert VERDICTS[verdict](answer) == said
 
 
 @pytest.mark.parametrize("verdict", ["label", "predicted", "bayes"])
 def test_an_answer_without_a_verdict_is_bad(verdict: Verdict) -> None:
     with pytest.raises(BadAnswer):
-        verdicts(verdict, b'{"detail":"sorry"}')
+        VERDICTS[verdict](b'{"detail":"sorry"}')
 
 
 def test_percentiles_are_milliseconds() -> None:
