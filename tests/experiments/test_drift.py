@@ -63,10 +63,10 @@ def test_a_learner_that_nothing_happens_to_has_recovered_within_a_window() -> No
 
 def needs(name: str) -> None:
     if SOURCES[name].absent():
-        pytest.skip(f"{name} is not there")
+        pytest.skip(f"{name} is absent")
 
 
-def test_labels_are_turned_round_halfway() -> None:
+def test_labels_flip_halfway() -> None:
     needs("phishstorm")
     whole = joined(SOURCES["phishstorm"].train(400))
     stream = flipped(whole, seed=3)
@@ -104,7 +104,7 @@ def test_forgetting_helps_after_the_flip_and_costs_before_it(flip: Drifting) -> 
         assert forgetful.after > without.after
 
 
-def test_a_flip_is_told_with_all_that_was_played(flip: Drifting) -> None:
+def test_a_flip_has_all_windows_and_recoveries(flip: Drifting) -> None:
     assert flip.flipped_at == 4_000
     assert [len(each.windows) for each in flip.played] == [16] * 6
     assert {each.past for each in flip.recoveries} == {1_500, 4_000}

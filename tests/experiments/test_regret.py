@@ -69,7 +69,7 @@ def test_a_power_of_t_is_found() -> None:
     assert exponent(horizons, [99.0, *(3.0 * count**0.4 for count in horizons[1:])], 100) == pytest.approx(0.4)
 
 
-def test_no_exponent_is_told_where_there_is_no_regret() -> None:
+def test_there_is_no_exponent_without_regret() -> None:
     assert exponent([10, 100], [1.0, -1.0], 10) is None
 
 
