@@ -104,5 +104,5 @@ def test_a_learner_without_lambda_is_as_it_is() -> None:
     assert value.mean == pytest.approx(0.1)
 
 
-def test_values_are_told_in_percent() -> None:
+def test_values_are_shown_in_percent() -> None:
     assert str(Value(0.01234, 0.0005)) == "1.23 ± 0.05"

@@ -5,10 +5,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from experiments.paper.curves import Fits, fit
+from experiments.paper.curves import fit
 from experiments.paper.protocol import ALL, LEARNERS, Learner
 from experiments.paper.search import Point, Search, folds_of, lambdas, tolerance
 from experiments.paper.split import Split
@@ -78,13 +77,6 @@ def test_every_learner_gets_a_curve(folder: Path, learner: str) -> None:
         assert each.curve[0].strength == 0.0
         assert len(each.curve) > 1 or not LEARNERS[learner].is_sparse
         assert all(len(point.runs) == 2 for point in each.curve)
-
-
-def test_the_same_numbers_come_again_and_survive_their_file(folder: Path) -> None:
-    one, other = (fit(str(folder), "ssol", {}, **SMALL) for _ in range(2))
-    text = msgspec.json.encode(one)
-    assert one == other
-    assert msgspec.json.decode(text, type=Fits) == one
 
 
 def test_an_option_replaces_the_learners_own() -> None:

@@ -103,7 +103,7 @@ def _changes(findings: Findings, titles: Mapping[str, str]) -> list[str]:
     ):
         for name, changed in variants(findings, learner, study).items():
             found = by_learner(findings.of(study), name)
-            rivals = [fits for who, fits in found.items() if who in others - {learner}]
+            rivals = [fits for other, fits in found.items() if other in others - {learner}]
             best = {level: _best(rivals, level, figure) for level in LEVELS}
             rows: list[tuple[str, ...]] = [
                 (variant, *(_cell(fits, level, figure, best[level][1]) for level in LEVELS))
