@@ -98,7 +98,7 @@ def _filled(algorithm: str, every_feature: Stream) -> Model:
 
 def _limits(model: Model, stream: Stream) -> dict[int, Callable[[], object]]:
     """Return candidates by prefetch distance; the fastest is the limit. They leave the model as it was."""
-    rows, state = model.memory.rows, model.config.algorithm.FRESH
+    rows, state = model.memory.rows, model.config.algorithm.fresh
     slots = np.empty(stream.keys.size, np.uint64)
     missing = _find_all(rows, model.width, 64 - int(model.tally[place.BITS]), stream.keys, slots)
     assert missing == 0, "the table must hold every feature of the stream"

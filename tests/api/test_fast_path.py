@@ -23,7 +23,7 @@ from app.api.schemas.predictions import (
     PredictResponse,
 )
 from app.learning.example import example_of_json
-from app.tenants.kept_predictions import Kept
+from app.tenants.kept_predictions import KeptPrediction
 from tests.api.conftest import LIMITS, new_app, new_backend
 from tests.api.exchanges import Exchange, exchange
 from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
@@ -103,9 +103,9 @@ async def send(route: Route, body: bytes) -> Exchange:
 class AlwaysKept(FakePending):
     """Knows every prediction: whether one is still kept does not depend on the body's form."""
 
-    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+    async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
         del tenant, prediction_id
-        return Kept(b'{"features":{"a":1}}', 1, 0.5, 0, 0)
+        return KeptPrediction(b'{"features":{"a":1}}', 1, 0.5, 0, 0)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=[route.path for route in ROUTES])

@@ -21,8 +21,8 @@ def check_tenant_name(name: str) -> str:
     """Return a tenant's name; BadInput if it is not valid."""
     if not is_tenant_name(name):
         raise BadInput(
-            f"tenant {short_repr(name)} is not a valid name: it must have 1 to 128 of A-Z a-z 0-9 . _ - and begin with a "
-            "letter or a digit"
+            f"tenant {short_repr(name)} is not a valid name: it must have 1 to 128 of A-Z a-z 0-9 . _ - and begin with "
+            "a letter or a digit"
         )
     return name
 
