@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
+from app.api.authorisation import RoleRoute
 from app.api.backend import Backend
 from app.api.documentation import complete
 from app.api.fast_path.http import FastRoute, FastRouter
@@ -14,7 +15,6 @@ from app.api.middleware.overload import Overload
 from app.api.middleware.request import RequestMiddleware
 from app.api.middleware.request_log import RequestLog
 from app.api.routes import batch, docs, features, feedback, health, keys, metrics, models, predict, tenants
-from app.api.routing import RoleRoute
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."

@@ -1,8 +1,9 @@
 """What travels with one request beside ASGI's own scope: one typed object under one key."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from app.api.fast_path.http import Answer
@@ -13,8 +14,7 @@ CONTEXT: Final = "sluice"  # its key in the scope
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-@dataclass(slots=True)
-class RequestContext:
+class RequestContext(Struct):
     """The server, the middleware and the routes each fill in their part. Under another server, its part stays empty."""
 
     # By the server: what it can do, and what it knows of the connection.

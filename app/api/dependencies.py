@@ -17,7 +17,7 @@ from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
 
-# They document how a key is sent; `app.api.routing` reads and checks it.
+# They document how a key is sent; `app.api.authorisation` reads and checks it.
 BEARER = HTTPBearer(scheme_name="bearer", auto_error=False, description="A key: sluice_...")
 API_KEY = APIKeyHeader(scheme_name="header", name="X-API-Key", auto_error=False)
 

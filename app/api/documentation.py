@@ -7,8 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.api import problems
+from app.api.authorisation import ROLE, RoleRoute
 from app.api.problems import Kind
-from app.api.routing import ROLE, RoleRoute
 from app.api.schemas.feedback import FeedbackBatchRequest, FeedbackRequest
 from app.api.schemas.inputs import FeaturesRequest
 from app.api.schemas.predictions import PredictBatchRequest, PredictRequest

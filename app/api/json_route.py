@@ -6,10 +6,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.authorisation import RoleRoute, authorise
 from app.api.backend import Backend
 from app.api.errors import BadInput
 from app.api.fast_path.http import any_decoder, decode, read_json
-from app.api.routing import RoleRoute, authorise
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

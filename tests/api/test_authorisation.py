@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.api.app import ROUTES
-from app.api.routing import RoleRoute
+from app.api.authorisation import RoleRoute
 from app.auth.audit import Audit, AuditEntry
 from app.auth.authenticator import Authenticator
 from app.auth.keys import ROLES

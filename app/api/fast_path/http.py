@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.authorisation import RoleRoute, authorise
 from app.api.backend import Backend, RequestLimits
 from app.api.context import CONTEXT, Headers, RequestContext
 from app.api.errors import BadInput, ClientGone, MalformedBody, TooLarge, TooSlow, WrongContentType
-from app.api.routing import RoleRoute, authorise
 
 JSON = b"application/json"
 is_json = re.compile(rb"(?i)application/(?:json|[a-z0-9.+-]+\+json)\s*(?:;\s*charset=\"?utf-?8\"?\s*)?").fullmatch

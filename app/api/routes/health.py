@@ -4,11 +4,11 @@ from fastapi import APIRouter, Response
 from starlette.requests import Request
 
 from app.api import examples
+from app.api.authorisation import token_of
 from app.api.dependencies import Service
 from app.api.documentation import example
 from app.api.json_route import ApiRoute
 from app.api.responses import NO_STORE
-from app.api.routing import token_of
 from app.api.schemas.health import LiveResponse, ReadyPart, ReadyResponse
 from app.auth.errors import Unauthenticated
 from app.auth.keys import ALL
