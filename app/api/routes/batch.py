@@ -23,7 +23,7 @@ from app.api.documentation import (
     refusals,
 )
 from app.api.errors import BadInput, TooLarge
-from app.api.fast_path.batch_scoring import predict_together, slices
+from app.api.fast_path.batch_scores import predict_together, slices
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_json, sends_lines
 from app.api.fast_path.inputs import check_tenant_name, input_bytes, tenant_of
 from app.api.fast_path.messages import (

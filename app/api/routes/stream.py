@@ -10,7 +10,7 @@ from app.api.backend import Backend, TenantRegistry
 from app.api.context import RequestContext
 from app.api.dependencies import backend_of, context_of, tenants_of
 from app.api.errors import TooLarge
-from app.api.fast_path.batch_scoring import predict_together, slices
+from app.api.fast_path.batch_scores import predict_together, slices
 from app.api.fast_path.http import decode, encode_lines
 from app.api.fast_path.inputs import check_tenant_name, tenant_of
 from app.api.fast_path.messages import (

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.api.fast_path import batch_scoring
-from app.api.fast_path.batch_scoring import MAX_BYTES, MAX_ITEMS, slices
+from app.api.fast_path.batch_scores import MAX_BYTES, MAX_ITEMS, slices
 from app.learning.example import Examples, examples_of_json
 from tests.api.conftest import Service
 from tests.api.exchanges import Headers, exchange
