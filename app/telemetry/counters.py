@@ -49,7 +49,7 @@ class Histogram:
         return buckets
 
 
-class Timing:
+class Durations:
     """Total time of an operation, and how often it ran."""
 
     __slots__ = ("count", "seconds")
@@ -120,7 +120,7 @@ class TenantCounter:
 
     __slots__ = ("_learning", "_scoring", "name", "series", "uses")
 
-    def __init__(self, name: str, series: TenantSeries, scoring: Timing, learning: Timing) -> None:
+    def __init__(self, name: str, series: TenantSeries, scoring: Durations, learning: Durations) -> None:
         self.name = name
         self.series = series
         self.uses = 0
@@ -165,8 +165,8 @@ class TenantCounters:
     def __init__(
         self, at_most: int = 100, always: Collection[str] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.scoring = Timing()
-        self.learning = Timing()
+        self.scoring = Durations()
+        self.learning = Durations()
         self._at_most = at_most
         self._always = frozenset(always)
         self._clock = clock
@@ -235,7 +235,7 @@ class TenantCounters:
         self._chosen[counter.name] = counter
 
 
-UNCOUNTED = TenantCounter(OTHER, TenantSeries(), Timing(), Timing())  # for tenants outside the cache, as in a replay
+UNCOUNTED = TenantCounter(OTHER, TenantSeries(), Durations(), Durations())  # for tenants outside the cache, as in a replay
 
 
 class Telemetry:

@@ -1,6 +1,6 @@
 import pytest
 
-from app.telemetry.counters import Histogram, Timing
+from app.telemetry.counters import Histogram, Durations
 
 
 def test_buckets_are_cumulative() -> None:
@@ -12,7 +12,7 @@ def test_buckets_are_cumulative() -> None:
 
 
 def test_a_timing_has_a_sum_and_a_count() -> None:
-    timing = Timing()
+    timing = Durations()
     timing.add(0.5)
     timing.add(1.0, count=10)
     assert (timing.seconds, timing.count) == (1.5, 11)
