@@ -102,7 +102,7 @@ def test_where_others_can_come_it_does_not_start_without_a_key(tmp_path: Path, h
     environment = {"SLUICE_DATA_DIR": str(tmp_path / "data"), "SLUICE_HOST": host, "SLUICE_PORT": "0"}
     done = sluice(environment, "serve")
     assert done.returncode == 1
-    assert f"{host} can be reached from other machines, and there is no key yet" in done.stderr
+    assert f"{host} can be reached from other machines, and no key exists yet" in done.stderr
 
 
 def test_on_its_own_machine_it_says_that_it_is_open(tmp_path: Path) -> None:
