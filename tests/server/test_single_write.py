@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.api.conftest import LIMITS, new_app, new_backend
-from tests.api.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
-from tests.api.connections import LIMITS as CONNECTION_LIMITS
 from tests.api.fakes import FakePending, FakeTenants
+from tests.server.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
+from tests.server.connections import LIMITS as CONNECTION_LIMITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
