@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from fastapi.openapi.utils import get_openapi
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from app.api.authorisation import RoleRoute
@@ -55,7 +56,14 @@ class Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return FastAPI's document, with what FastAPI cannot know."""
         if not self.openapi_schema:
-            self.openapi_schema = complete(super().openapi(), ROUTES)
+            document = get_openapi(
+                title=self.title,
+                version=self.version,
+                openapi_version=self.openapi_version,
+                description=self.description,
+                routes=self.routes,
+            )
+            self.openapi_schema = complete(document, ROUTES)  # set once it is complete: a thread builds it
         return self.openapi_schema
 
 

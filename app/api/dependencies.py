@@ -23,19 +23,17 @@ API_KEY = APIKeyHeader(scheme_name="header", name="X-API-Key", auto_error=False)
 
 
 class RequiredRole:
-    """A role that a route needs. The route has checked it before the body was read; here it yields the caller's key."""
+    """Declares the role that a route needs, and how a key is sent. The route checks it before it reads the body."""
 
     def __init__(self, role: str) -> None:
         self.role = role
 
     def __call__(
         self,
-        request: Request,
         _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)],
         _header: Annotated[str | None, Security(API_KEY)],
-    ) -> Key | None:
-        """Return the caller's key; None where no key is needed."""
-        return context_of(request).key
+    ) -> None:
+        """Do nothing: FastAPI resolves dependencies when the body was read already."""
 
 
 def needs(role: str) -> Any:  # noqa: ANN401 - as fastapi.Depends
@@ -61,7 +59,7 @@ def caller_of(request: Request) -> Key | None:
 
 
 def tenants_of(request: Request) -> TenantRegistry:
-    """Return the tenants that the caller may use: the only way for a route to reach any tenant."""
+    """Return the tenants that the caller may use. Routes reach tenants only by this, so never those of others."""
     tenants, key = backend_of(request).tenants, context_of(request).key
     return tenants if key is None else CallerTenants(tenants, key)
 

@@ -102,7 +102,7 @@ def test_a_public_service_does_not_start_without_a_key(tmp_path: Path, host: str
     environment = {"SLUICE_DATA_DIR": str(tmp_path / "data"), "SLUICE_HOST": host, "SLUICE_PORT": "0"}
     done = sluice(environment, "serve")
     assert done.returncode == 1
-    assert f"{host} can be reached from other machines, and there is no key yet" in done.stderr
+    assert f"{host} can be reached from other machines, and no key exists yet" in done.stderr
 
 
 def test_a_local_service_logs_that_it_is_open(tmp_path: Path) -> None:

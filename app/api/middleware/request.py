@@ -31,7 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class RequestMiddleware:
-    """Serves one request after the other: the only middleware, because each layer costs time on every request."""
+    """Wraps every request; there is one middleware because each layer costs time.
+
+    It also answers exceptions, in place of FastAPI's handlers: hot and plain routes share the one table of problems.
+    """
 
     def __init__(  # noqa: PLR0913 - its collaborators
         self,

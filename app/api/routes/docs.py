@@ -54,8 +54,8 @@ def _security_headers(page: bytes) -> dict[str, str]:
 
 
 @router.get("/openapi.json", include_in_schema=False)
-async def show_openapi(request: Request) -> Response:
-    """Show the routes, for programs."""
+def show_openapi(request: Request) -> Response:
+    """Show the routes, for programs; in a thread, because building the document takes a while."""
     return Answer(encode(request.app.openapi()))
 
 

@@ -15,8 +15,19 @@ from app.server.protocol import EXTRA_SECONDS
 from app.telemetry.counters import Requests
 from tests.api.conftest import LIMITS as REQUEST_LIMITS
 from tests.api.conftest import new_app, new_backend
-from tests.api.connections import ASKED, GET, IN_TIME, LIMITS, SOON, body_of, connected, everything, one_answer, served
 from tests.api.fakes import FakeTenants
+from tests.server.connections import (
+    ASKED,
+    GET,
+    IN_TIME,
+    LIMITS,
+    SOON,
+    body_of,
+    connected,
+    everything,
+    one_answer,
+    served,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 

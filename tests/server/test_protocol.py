@@ -11,8 +11,19 @@ from starlette.types import Receive, Scope, Send
 from app.server.protocol import MAX_PIPELINE
 from tests.api.conftest import LIMITS as REQUEST_LIMITS
 from tests.api.conftest import new_app, new_backend
-from tests.api.connections import ASKED, GET, IN_TIME, LIMITS, SOON, body_of, connected, everything, one_answer, served
 from tests.api.fakes import FakePending, FakeTenants
+from tests.server.connections import (
+    ASKED,
+    GET,
+    IN_TIME,
+    LIMITS,
+    SOON,
+    body_of,
+    connected,
+    everything,
+    one_answer,
+    served,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 

@@ -1,6 +1,7 @@
 """Answers that go out with one write, on real sockets: the same bytes as by uvicorn's own way."""
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,8 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.api.conftest import LIMITS, new_app, new_backend
-from tests.api.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
 from tests.api.fakes import FakePending, FakeTenants
+from tests.server.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
+from tests.server.connections import LIMITS as CONNECTION_LIMITS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -129,7 +131,8 @@ async def test_answers_come_in_the_order_of_the_requests(app: FastAPI) -> None:
 
 async def test_whoever_does_not_take_answers_stops_being_answered(app: FastAPI, writes: list[bytes]) -> None:
     large = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
-    async with served(app) as port, connected(port) as (reader, writer):
+    patient = dataclasses.replace(CONNECTION_LIMITS, reader_seconds=IN_TIME)
+    async with served(app, patient) as port, connected(port) as (reader, writer):
         reader._limit = 1  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio would read on by itself
         for _ in range(2000):
             writer.write(large)
