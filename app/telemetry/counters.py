@@ -235,7 +235,7 @@ class TenantCounters:
         self._chosen[counter.name] = counter
 
 
-UNCOUNTED = TenantCounter(OTHER, TenantSeries(), Durations(), Durations())  # for tenants outside the cache, as in a replay
+UNCOUNTED = TenantCounter(OTHER, TenantSeries(), Durations(), Durations())  # outside the cache, as in a replay
 
 
 class Telemetry:

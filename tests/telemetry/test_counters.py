@@ -1,6 +1,6 @@
 import pytest
 
-from app.telemetry.counters import Histogram, Durations
+from app.telemetry.counters import Durations, Histogram
 
 
 def test_buckets_are_cumulative() -> None:

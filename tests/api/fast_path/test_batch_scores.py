@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.api.fast_path import batch_scoring
+from app.api.fast_path import batch_scores
 from app.api.fast_path.batch_scores import MAX_BYTES, MAX_ITEMS, slices
 from app.learning.example import Examples, examples_of_json
 from tests.api.conftest import Service
@@ -78,7 +78,7 @@ async def test_runs_of_lines_of_one_tenant_are_asked_together(taught: Service, m
         asked.append(len(texts))
         return examples_of_json(texts)
 
-    monkeypatch.setattr(batch_scoring, "examples_of_json", counting)
+    monkeypatch.setattr(batch_scores, "examples_of_json", counting)
     tenants = ["acme"] * 3 + ["other"] * 2 + ["acme"]
     items = [{"tenant": tenant} | item for tenant, item in zip(tenants, USUAL, strict=False)]
     sent = await exchange(taught.app, "/predict/batch", [msgspec.json.Encoder().encode_lines(items)], LINES)
