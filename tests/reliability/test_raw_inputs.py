@@ -112,4 +112,4 @@ def test_the_featurizer_is_shown_and_can_be_set(service: Service, tenant: str) -
     assert (shown["config"]["featurizer"], shown["version"]) == (1, 0)
     refused = service.request("PUT", f"/tenants/{tenant}", json={"featurizer": 1_000_000})
     assert (refused.status_code, refused.json()["type"]) == (422, "/problems/bad-setting")
-    assert "featurizer is 1000000; it must be a version of the featurizers: 1" in refused.json()["detail"]
+    assert "featurizer is 1000000; it must be a version of the featurizer: 1" in refused.json()["detail"]
