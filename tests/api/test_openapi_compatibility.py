@@ -4,7 +4,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 
 - Schemas have the names of their Pydantic models (PredictRequest for PredictIn, PredictResponse for PredictOut).
 - `oneOf` is gone from the bodies with exactly one input: generators turn it into a body of any type.
-- The query parameters of the hot routes have no defaults: Swagger UI would send them with a JSON body, which is refused.
+- The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
 - Texts: titles, summaries, descriptions, examples.
 """
