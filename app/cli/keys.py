@@ -110,7 +110,7 @@ def _ends(key: Key) -> str:
     if key.expires_at is None:
         return "never"
     told = datetime.fromtimestamp(key.expires_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return told if key.lives(_now()) else f"{told} (over)"
+    return told if key.is_valid(_now()) else f"{told} (over)"
 
 
 def _now() -> int:
