@@ -1,4 +1,4 @@
-"""Who is let in where: every route of the application, with every role, with no key, and with a foreign one."""
+"""Authorisation of every route: with every role, without a key, and with a key for another tenant."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class MemoryAudit(Audit):
 
 @dataclass
 class Guarded:
-    """The application with a closed door."""
+    """The application with keys required."""
 
     tenants: FakeTenants
     authenticator: Authenticator
@@ -66,7 +66,7 @@ class Guarded:
     routes: list[RoleRoute]
 
     async def key(self, *roles: str, tenants: str = "mine") -> dict[str, str]:
-        """The header that a key with these roles makes."""
+        """The header with a key that has these roles."""
         _, token = await self.authenticator.create("", list(roles), tenants.split(","), None, None)
         return {"Authorization": f"Bearer {token}"}
 
@@ -97,7 +97,7 @@ async def guarded(tenants: FakeTenants) -> AsyncIterator[Guarded]:
 
 
 def questions(guarded: Guarded, tenant: str) -> list[tuple[RoleRoute, str, str, dict[str, Any]]]:
-    """A question to every route, about one tenant."""
+    """A request to every route, for one tenant."""
     found = []
     for route in guarded.routes:
         for method in sorted(route.methods or ()):
@@ -195,7 +195,7 @@ async def test_metrics_of_other_tenants_are_not_shown(guarded: Guarded) -> None:
     assert (await guarded.ask("GET", "/metrics", await guarded.key("metrics", tenants="*"))).content == PAGE
 
 
-async def test_readiness_names_tenants_to_nobody_who_may_not_know_them(guarded: Guarded) -> None:
+async def test_readiness_names_tenants_only_to_callers_that_may_see_all(guarded: Guarded) -> None:
     guarded.tenants.damaged = "acme"
     for headers in (None, await guarded.key("review", tenants="mine"), {"X-API-Key": "nonsense"}):
         assert "acme" not in (await guarded.ask("GET", "/readyz", headers)).text
@@ -280,7 +280,7 @@ async def test_a_label_carries_who_gave_it(guarded: Guarded) -> None:
     assert (given.key_id, given.request_id) == (headers["Authorization"][14:26], "r-7")
 
 
-async def test_nobody_labels_faster_than_is_allowed(guarded: Guarded) -> None:
+async def test_a_moderator_cannot_label_faster_than_the_limit(guarded: Guarded) -> None:
     headers = await guarded.key("feedback")
     item = {"features": {"a": 1}, "label": 1}
     kim = [item | {"moderator": "kim"}] * 4

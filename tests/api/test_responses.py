@@ -1,4 +1,4 @@
-"""An answer in pieces: made as long as somebody takes them, and its source is closed whatever happens."""
+"""Answers in pieces: pieces are made while the client reads them, and the source is always closed."""
 
 import asyncio
 from collections.abc import AsyncGenerator

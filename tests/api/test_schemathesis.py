@@ -1,4 +1,4 @@
-"""A real service, asked everything that its OpenAPI document allows, and a lot that it does not."""
+"""Schemathesis against a real service: requests that the OpenAPI document allows, and others."""
 
 import os
 import shutil

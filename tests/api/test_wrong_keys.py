@@ -1,4 +1,4 @@
-"""Who tries keys: told so at first, then refused, and good keys from the same address are not hindered."""
+"""Wrong keys get 401, then 429; valid keys from the same address are not limited."""
 
 import httpx
 import pytest

@@ -26,7 +26,7 @@ async def made(authenticator: Authenticator, *roles: str, tenants: str = "*", by
     return await authenticator.create("", list(roles) or ["predict"], tenants.split(","), None, by)
 
 
-async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
+async def test_a_key_authorises_its_roles(connection: Connection) -> None:
     authenticator = Authenticator(ApiKeyStore(connection), "required")
     key, token = await made(authenticator, "predict", "review")
     assert authenticator.authorise(token, "predict") == key
@@ -36,7 +36,7 @@ async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "", "nonsense", "sluice_0123456789ab_" + "a" * 43])
-async def test_nobody_else_is_let_in(connection: Connection, token: str | None) -> None:
+async def test_any_other_token_is_refused(connection: Connection, token: str | None) -> None:
     authenticator = Authenticator(ApiKeyStore(connection), "required")
     await made(authenticator)
     with pytest.raises(Unauthenticated):
@@ -93,7 +93,7 @@ async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: 
     assert authenticator.authorise(new_token, "predict") == new
 
 
-async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_else_can_come(
+async def test_without_keys_access_is_open_only_in_the_modes_open_and_auto(
     connection: Connection,
 ) -> None:
     authenticators = {mode: Authenticator(ApiKeyStore(connection), mode) for mode in ("open", "auto", "required")}
@@ -115,7 +115,7 @@ async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_e
 
 
 @pytest.mark.parametrize("mode", ["auto", "required"])
-async def test_before_the_keys_are_read_nobody_is_let_in(connection: Connection, mode: str) -> None:
+async def test_before_the_keys_are_read_every_request_is_refused(connection: Connection, mode: str) -> None:
     with pytest.raises(KeysUnread):
         Authenticator(ApiKeyStore(connection), mode).authorise("sluice_0123456789ab_" + "a" * 43, "predict")
 
@@ -138,7 +138,7 @@ async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: 
     await authenticator.revoke(own.id, mine)
 
 
-async def test_a_record_that_cannot_be_read_is_no_key(connection: Connection) -> None:
+async def test_an_unreadable_record_is_ignored(connection: Connection) -> None:
     authenticator = Authenticator(ApiKeyStore(connection), "required")
     _, token = await made(authenticator)
     await ApiKeyStore(connection).change({"0123456789ab": b"{}"})

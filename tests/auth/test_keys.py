@@ -1,4 +1,4 @@
-"""What a key is, and whom it lets in."""
+"""Keys: their form, their roles, their tenants."""
 
 import re
 
@@ -78,5 +78,5 @@ def test_a_key_that_makes_no_sense_is_refused(changes: dict[str, object], senten
 @pytest.mark.parametrize(
     "token", ["", "sluice_", "sluice_0123456789ab_", "Bearer x", "sluice_0123456789ab_" + "a" * 44]
 )
-def test_what_is_no_key_has_no_parts(token: str) -> None:
+def test_an_invalid_token_has_no_parts(token: str) -> None:
     assert parts_of(token) is None

@@ -1,4 +1,4 @@
-"""What is remembered of callers, by one worker and by several."""
+"""Rate windows, of one worker and of several."""
 
 import multiprocessing
 import random
@@ -86,7 +86,7 @@ def test_several_workers_count_together(tmp_path: Path) -> None:
         rates[2].take("acme", "kim")
 
 
-def test_a_torn_line_locks_nobody_out(tmp_path: Path) -> None:
+def test_a_torn_line_locks_no_caller_out(tmp_path: Path) -> None:
     file = tmp_path / "rate.buckets"
     limiter = RateLimiter(1, Requests(), now=lambda: 9.0, callers=rate_windows(tmp_path, "rate", WAYS))
     rates = LabelRates(1, lambda: 9.0, rate_windows(tmp_path, "rate", WAYS))

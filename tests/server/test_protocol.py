@@ -131,7 +131,7 @@ async def test_a_head_within_the_limit_is_read(port: int, piece: int) -> None:
         assert (await asyncio.wait_for(reader.readline(), IN_TIME)).startswith(b"HTTP/1.1 200")
 
 
-async def test_a_large_body_is_no_large_head(port: int) -> None:
+async def test_a_large_body_does_not_count_as_a_large_head(port: int) -> None:
     body = ASKED.ljust(200_000)
     head = b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body)
     async with connected(port) as (reader, writer):
@@ -162,7 +162,7 @@ async def test_more_requests_than_can_wait_end_the_connection(port: int) -> None
 
 
 @pytest.mark.parametrize("begin", [b"", ASKED[:10]])
-async def test_a_body_that_stalls_is_told_so(port: int, begin: bytes) -> None:
+async def test_a_body_that_stalls_gets_408(port: int, begin: bytes) -> None:
     async with connected(port) as (reader, writer):
         writer.write(b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: 49\r\n\r\n" + begin)
         answer = await everything(reader)
@@ -198,7 +198,7 @@ async def test_a_stream_of_lines_that_stalls_ends_with_the_last_whole_line(port:
 @pytest.mark.parametrize(
     "sent", [b"EHLO example.org\r\n", b"GET /livez HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00", GET + b"\0\0"]
 )
-async def test_what_is_no_http_is_told_so(port: int, sent: bytes) -> None:
+async def test_invalid_http_gets_400(port: int, sent: bytes) -> None:
     async with connected(port) as (reader, writer):
         if sent.startswith(GET):
             writer.write(GET)

@@ -79,7 +79,7 @@ async def test_a_refusal_is_held_back_and_the_connection_goes_on() -> None:
         assert b'{"status":"alive"}' in await one_answer(reader)
 
 
-async def test_who_asks_for_health_or_is_let_in_does_not_wait_for_those_held_back() -> None:
+async def test_other_requests_do_not_wait_for_refusals_that_are_held_back() -> None:
     delay = RefusalDelay()
     delay.waiting = 10_000  # as if so many waited: the next is held back for long
     app = full(Requests())
@@ -121,7 +121,7 @@ async def test_the_rest_of_a_body_is_not_kept_while_its_refusal_is_held_back() -
         (REFUSED.replace(b"host: x", b"connection: close"), True),
     ],
 )
-async def test_a_client_that_closes_is_told_so_too(asked: bytes, has_body: bool) -> None:
+async def test_a_client_that_closes_gets_its_refusal_too(asked: bytes, has_body: bool) -> None:
     async with served(full(Requests())) as port, connected(port) as (reader, writer):
         writer.write(asked)
         answer = await everything(reader)

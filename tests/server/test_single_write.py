@@ -1,4 +1,4 @@
-"""Answers that go out with one write, on real sockets: the same bytes as by uvicorn's own way."""
+"""Answers with one write, on real sockets: the same bytes as uvicorn's own."""
 
 import asyncio
 import dataclasses
@@ -129,7 +129,7 @@ async def test_answers_come_in_the_order_of_the_requests(app: FastAPI) -> None:
     assert all(b"\r\nx-request-id: r%d\r\n" % number in answer for number, answer in enumerate(found))
 
 
-async def test_whoever_does_not_take_answers_stops_being_answered(app: FastAPI, writes: list[bytes]) -> None:
+async def test_a_client_that_does_not_read_gets_no_more_answers(app: FastAPI, writes: list[bytes]) -> None:
     large = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
     patient = dataclasses.replace(CONNECTION_LIMITS, reader_seconds=IN_TIME)
     async with served(app, patient) as port, connected(port) as (reader, writer):

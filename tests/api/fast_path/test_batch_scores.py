@@ -1,4 +1,4 @@
-"""Many questions at once: the same answers as one by one, whatever is among them."""
+"""Items scored together get the same answers as each alone."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -88,7 +88,7 @@ async def test_runs_of_lines_of_one_tenant_are_asked_together(taught: Service, m
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("lines", [False, True])
-async def test_what_was_asked_together_can_be_told_apart_by_its_id(taught: Service, lines: bool) -> None:
+async def test_items_scored_together_have_their_own_ids(taught: Service, lines: bool) -> None:
     body = msgspec.json.encode({"tenant": "acme", "items": USUAL})
     headers: Headers = ()
     if lines:

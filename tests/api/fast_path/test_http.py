@@ -68,7 +68,7 @@ async def test_deep_nesting_in_an_item_is_refused(service: Service, route: str) 
     assert (await service.client.post(route, content=body)).status_code == 422
 
 
-async def test_malformed_json_is_told_where(service: Service) -> None:
+async def test_malformed_json_is_refused_with_its_place(service: Service) -> None:
     answer = await service.client.post("/predict", content=b'{"tenant": acme}')
     assert answer.json()["type"] == "/problems/malformed-json"
     assert "byte 11" in answer.json()["detail"]
@@ -93,7 +93,7 @@ async def test_a_body_may_come_in_pieces(service: Service) -> None:
     assert sent.status == 200
 
 
-async def test_nobody_is_answered_who_goes_while_sending(service: Service) -> None:
+async def test_a_client_that_leaves_while_sending_gets_no_answer(service: Service) -> None:
     sent = await exchange(service.app, "/predict", [b'{"tenant":'], disconnect=True)
     assert sent.messages == []
 

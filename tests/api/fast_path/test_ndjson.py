@@ -1,4 +1,4 @@
-"""Cutting chunks into lines."""
+"""Splitting chunks into lines."""
 
 import tracemalloc
 

@@ -90,7 +90,7 @@ async def test_a_tenant_s_own_version_reads_its_inputs(service: Service) -> None
 
 @each_kind
 @pytest.mark.parametrize("route", ["/predict", "/feedback", "/features"])
-async def test_what_was_not_looked_at_is_told(
+async def test_the_answer_says_what_was_not_read(
     service: Service, featurizer: FakeFeaturizer, route: str, kind: str
 ) -> None:
     featurizer.longest = 5

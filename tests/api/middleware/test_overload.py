@@ -1,4 +1,4 @@
-"""Refusing what is too much: by requests under way, and by how late the event loop is."""
+"""Load shedding: by requests in progress, and by the lag of the event loop."""
 
 import asyncio
 import contextlib
@@ -72,7 +72,7 @@ async def test_beyond_the_limit_a_request_is_refused_at_once_and_the_others_are_
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
-async def test_health_and_metrics_are_always_heard(path: str) -> None:
+async def test_health_and_metrics_are_always_answered(path: str) -> None:
     requests = Requests()
     requests.in_progress = 5
     assert (await exchange(around(answers, requests, new_overload(requests, 5)), path, [])).status == 200
@@ -104,7 +104,7 @@ async def test_without_a_limit_on_lag_nothing_is_measured() -> None:
     assert overload.reason(float("1e12")) is None
 
 
-async def test_a_probe_that_has_ended_refuses_nobody() -> None:
+async def test_a_probe_that_has_ended_refuses_no_request() -> None:
     overload = new_overload(Requests(), max_lag_seconds=0.01)
     async with probed(overload):
         pass

@@ -1,4 +1,4 @@
-"""How often one caller may ask, by a clock of our own."""
+"""The rate limit of a caller, by a fake clock."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +107,7 @@ def test_a_refusal_takes_nothing(clock: Clock) -> None:
     assert passes(limiter, scope())
 
 
-def test_what_is_left_is_told(clock: Clock) -> None:
+def test_headers_have_the_remaining_requests(clock: Clock) -> None:
     limiter = new_limiter(3, now=clock)
     asked = [scope() for _ in range(4)]
     assert [passes(limiter, each) for each in asked] == [True, True, True, False]
@@ -186,7 +186,7 @@ def limited(tenants: FakeTenants, pending: FakePending, clock: Clock) -> FastAPI
 
 
 @pytest.mark.anyio
-async def test_a_caller_who_asks_too_often_is_told_so_and_served_again(limited: FastAPI, clock: Clock) -> None:
+async def test_a_caller_beyond_its_rate_gets_429_and_is_served_again_later(limited: FastAPI, clock: Clock) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://sluice") as client:
         answers = [await client.post("/predict", json=ASKED) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]

@@ -1,4 +1,4 @@
-"""What every request gets: an id, a problem instead of an exception, the right methods."""
+"""What every request gets: an id, problems instead of exceptions, the allowed methods."""
 
 import logging
 import re
@@ -46,7 +46,7 @@ async def test_a_problem_has_all_its_fields_and_the_request_id(service: Service)
 
 
 @pytest.mark.parametrize("path", ["/predict/", "/tenants/", "/tenants/a/b", "/docs/assets/../application.py", "//"])
-async def test_a_wrong_address_is_no_redirect_but_a_problem(service: Service, path: str) -> None:
+async def test_an_unknown_path_gets_a_problem_not_a_redirect(service: Service, path: str) -> None:
     answer = await service.client.get(path)
     assert answer.status_code == 404
     assert answer.json().keys() == PROBLEM
@@ -64,7 +64,7 @@ async def test_a_wrong_address_is_no_redirect_but_a_problem(service: Service, pa
         ("QUERY", "/tenants", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(service: Service, method: str, path: str, allowed: str) -> None:
+async def test_a_wrong_method_gets_the_allowed_ones(service: Service, method: str, path: str, allowed: str) -> None:
     answer = await service.client.request(method, path)
     assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
     if method != "HEAD":
@@ -84,7 +84,7 @@ async def test_head_answers_as_get_does(service: Service) -> None:
     assert (await service.client.head("/tenants/none")).status_code == 404
 
 
-async def test_a_mistake_of_ours_is_logged_and_not_told(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_internal_error_is_logged_and_not_revealed(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     service.tenants.broken = RuntimeError("secret of the house")
     answer = await service.client.post(
         "/predict", json={"tenant": "acme", "features": {"a": 1}}, headers={"X-Request-ID": "r-2"}
@@ -105,7 +105,7 @@ async def test_an_answer_that_breaks_off_is_not_taken_for_whole(caplog: pytest.L
     assert "failed while it was being answered" in caplog.text
 
 
-async def test_nobody_is_answered_who_has_gone() -> None:
+async def test_a_client_that_has_left_gets_no_answer() -> None:
     async def gone(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001
         raise ClientGone
 

@@ -1,4 +1,4 @@
-"""What is told about requests: counts by route, lines of the log, and no inputs in them unless asked for."""
+"""Counts and log lines of requests; inputs are logged only if that is configured."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ async def test_requests_are_counted_by_the_template_of_their_route(tenants: Fake
     assert requests.in_progress == 0
 
 
-async def test_a_mistake_of_ours_is_counted_as_one(tenants: FakeTenants) -> None:
+async def test_an_internal_error_is_counted_as_500(tenants: FakeTenants) -> None:
     requests = Requests()
     tenants.broken = ZeroDivisionError()
     async with client_of(tenants, requests=requests) as client:

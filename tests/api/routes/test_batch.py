@@ -141,7 +141,7 @@ async def test_the_query_must_mean_the_same_tenant(service: Service, route: str,
     assert answer.status_code == status
 
 
-async def test_a_mistake_of_ours_in_one_item_is_told_there_and_logged(
+async def test_an_internal_error_stands_in_its_item_and_is_logged(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     await service.client.put("/tenants/acme")

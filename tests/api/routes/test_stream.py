@@ -109,7 +109,7 @@ async def test_lines_may_name_predictions(service: Service) -> None:
     assert [list(each.example.names) for each in service.tenants.giver.heard] == [["b"], ["a"]]
 
 
-async def test_lines_that_cannot_be_logged_are_told_so_and_the_stream_goes_on(service: Service) -> None:
+async def test_lines_that_cannot_be_logged_get_503_and_the_stream_goes_on(service: Service) -> None:
     await service.client.put("/tenants/acme")
     chunks = [lines(giving("a")), lines(giving("b"), giving("c")), lines(giving("d"))]
     answered = [[None], [503, 503], [None]]
@@ -179,7 +179,7 @@ async def test_the_work_stops_when_the_client_goes(service: Service, route: str)
     assert sent.messages[-1].get("more_body") is True  # the answer was not brought to its end
 
 
-async def test_a_mistake_of_ours_is_told_in_the_line_and_logged(
+async def test_an_internal_error_stands_in_the_line_and_is_logged(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.tenants.broken = RuntimeError("secret")

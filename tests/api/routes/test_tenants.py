@@ -102,7 +102,7 @@ async def test_asking_about_a_tenant_does_not_create_it(service: Service, method
 
 @pytest.mark.parametrize("name", ["-a", "..a", "a b", "a%00", "a%0A", "%C3%A4", "x" * 129, "a:b", "a*"])
 @pytest.mark.parametrize("tail", ["", "/weights", "/export", "/snapshot", "/import"])
-async def test_what_is_no_name_is_refused(service: Service, name: str, tail: str) -> None:
+async def test_an_invalid_name_is_refused(service: Service, name: str, tail: str) -> None:
     method = "POST" if tail in {"/snapshot", "/import"} else "GET"
     answer = await service.client.request(method, f"http://sluice/tenants/{name}{tail}")
     assert answer.status_code == 422
@@ -201,7 +201,7 @@ async def test_replace_is_true_or_false(service: Service, replace: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"\x80\x04pickle", b"sluice model\n" + b"\xff" * 100])
-async def test_what_is_no_model_is_refused(service: Service, data: bytes) -> None:
+async def test_an_invalid_model_is_refused(service: Service, data: bytes) -> None:
     answer = await service.client.post("/tenants/copy/import", content=data, headers=OCTETS)
     assert (answer.status_code, answer.json()["type"]) == (422, "/problems/bad-model")
 
@@ -212,7 +212,7 @@ async def test_a_model_that_is_too_large_is_refused(service: Service) -> None:
     assert "SLUICE_MAX_IMPORT_BYTES" in answer.json()["detail"]
 
 
-async def test_json_is_no_model(service: Service) -> None:
+async def test_json_is_refused_as_a_model(service: Service) -> None:
     assert (await service.client.post("/tenants/copy/import", json={})).status_code == 415
 
 
@@ -224,7 +224,7 @@ async def test_head_of_an_export_sends_no_file(service: Service) -> None:
 
 
 @pytest.mark.parametrize("path", ["/tenants", "/tenants/acme", "/tenants/acme/export"])
-async def test_a_store_that_is_away_is_told(service: Service, path: str) -> None:
+async def test_an_unreachable_store_gets_503(service: Service, path: str) -> None:
     service.tenants.trouble = "Redis is away"
     answer = await service.client.get(path)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
