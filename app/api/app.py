@@ -6,11 +6,13 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.openapi.utils import get_openapi
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from app.api.authorisation import RoleRoute
 from app.api.backend import Backend
 from app.api.documentation import complete
+from app.api.exception_handlers import HANDLERS
 from app.api.fast_path.http import FastRoute, FastRouter
 from app.api.middleware.overload import Overload
 from app.api.middleware.request import RequestMiddleware
@@ -40,7 +42,8 @@ class Application(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Return our middleware around what `add_middleware` has added around the routers."""
         hot = [route for route in ROUTES if isinstance(route, FastRoute)]
-        app: ASGIApp = FastRouter(hot, AsyncExitStackMiddleware(self.router))
+        plain = ExceptionMiddleware(AsyncExitStackMiddleware(self.router), handlers=self.exception_handlers)
+        app: ASGIApp = FastRouter(hot, plain)
         for middleware in reversed(self.user_middleware):
             app = middleware.cls(app, *middleware.args, **middleware.kwargs)
         state = self.state
@@ -49,7 +52,6 @@ class Application(FastAPI):
             state.requests,
             state.overload,
             state.request_log,
-            allowed=allowed_methods,
             is_alone=not self.user_middleware,
         )
 
@@ -86,20 +88,16 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         strict_content_type=False,
+        exception_handlers=HANDLERS,
         generate_unique_id_function=lambda route: route.name,
     )
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/docs/assets", docs.assets)
+    app.state.routes = ROUTES
     app.state.requests = requests
     app.state.overload = overload
     app.state.request_log = request_log
     if backend is not None:
         app.state.backend = backend
     return app
-
-
-def allowed_methods(path: str) -> str:
-    """Return the methods of all routes that match a path."""
-    methods = {method for route in ROUTES if route.path_regex.match(path) for method in route.methods}
-    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set()) | {"OPTIONS"}))

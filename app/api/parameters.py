@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from urllib.parse import parse_qsl
 
+from fastapi import Depends
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
@@ -38,7 +39,7 @@ def check_names(given: Collection[str], known: Collection[str]) -> None:
 
 
 def check_query(request: Request) -> None:
-    """Refuse query parameters that the route does not declare; a dependency of every plain route."""
+    """Refuse query parameters that the route does not declare."""
     route: APIRoute = request.scope["route"]
     declared = get_flat_params(route.dependant)
     query_of(request, *(field.alias for field in declared if field.field_info.in_ is ParamTypes.query))  # type: ignore[attr-defined]
@@ -56,3 +57,6 @@ def flag(name: str, text: str) -> bool:
     if text not in {"true", "false"}:
         raise BadInput(f"{name} is {short_repr(text)}; it must be true or false")
     return text == "true"
+
+
+KnownQuery = Depends(check_query)  # for routes that take no other query

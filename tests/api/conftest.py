@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from app.api.app import allowed_methods, create_app
+from app.api.app import create_app
 from app.api.backend import Backend
 from app.api.middleware.overload import Overload
 from app.api.middleware.request import RequestMiddleware
@@ -61,7 +61,7 @@ def around(app: ASGIApp, requests: Requests | None = None, overload: Overload | 
     """The middleware around an application."""
     requests = requests or Requests()
     overload = overload or Overload(requests, max_concurrent=1000, max_lag_seconds=1.0)
-    return RequestMiddleware(app, requests, overload, RequestLog(), allowed=allowed_methods)
+    return RequestMiddleware(app, requests, overload, RequestLog())
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Path, Response
 
 from app.api import examples, problems
 from app.api.backend import Backend
@@ -10,13 +10,13 @@ from app.api.context import RequestContext
 from app.api.dependencies import Audited, Caller, Context, Service, needs
 from app.api.documentation import example, json_body, refusals
 from app.api.json_route import ApiRoute
-from app.api.parameters import check_query
+from app.api.parameters import KnownQuery
 from app.api.responses import NO_STORE
 from app.api.schemas.keys import KeyCreatedResponse, KeyListResponse, KeyRequest, KeyResponse, RotationRequest
 from app.auth.authenticator import now_milliseconds
 from app.auth.keys import Key
 
-router = APIRouter(route_class=ApiRoute, tags=["keys"], dependencies=[needs("admin"), Depends(check_query)])
+router = APIRouter(route_class=ApiRoute, tags=["keys"], dependencies=[needs("admin")])
 DAY = RotationRequest()  # the default
 KeyPath = Annotated[str, Path(description="The key's id.", examples=["1f0c9a7be2d4"])]
 
@@ -48,6 +48,7 @@ async def create_key(
     "/keys",
     summary="List keys",
     description="The keys whose tenants are all among the caller's own. Secrets are not stored, so they are not shown.",
+    dependencies=[KnownQuery],
     response_description="The keys.",
     responses=example(examples.KEYS) | refusals(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
 )
@@ -61,7 +62,7 @@ async def list_keys(backend: Service, caller: Caller) -> KeyListResponse:
     status_code=201,
     summary="Rotate a key",
     description="Creates a key with the same roles and tenants; the old one stays valid for a while, by default a day.",
-    dependencies=[Audited],
+    dependencies=[Audited, KnownQuery],
     response_description="The new key.",
     responses=example(examples.KEY_MADE, 201)
     | refusals(problems.BAD_KEY, problems.STORE_UNAVAILABLE, problems.UNKNOWN_KEY),
@@ -87,7 +88,7 @@ async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
     status_code=204,
     summary="Revoke a key",
     description="Every worker refuses it within a second.",
-    dependencies=[Audited],
+    dependencies=[Audited, KnownQuery],
     response_description="The key is revoked.",
     responses=refusals(problems.BAD_INPUT, problems.UNKNOWN_KEY, problems.STORE_UNAVAILABLE),
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
@@ -19,14 +19,14 @@ from app.api.documentation import (
     refusals,
 )
 from app.api.json_route import ApiRoute
-from app.api.parameters import check_query, flag
+from app.api.parameters import KnownQuery, flag
 from app.api.responses import BINARY as BINARY_TYPE
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath, show
 from app.api.schemas.tenants import SnapshotResponse, TenantResponse
 from app.learning.snapshot.model_file import HASH_BYTES, MAGIC, read_header
 
-router = APIRouter(route_class=ApiRoute, tags=["models"], dependencies=[Depends(check_query)])
+router = APIRouter(route_class=ApiRoute, tags=["models"], dependencies=[KnownQuery])
 FILE = other_body(BINARY, BINARY_SCHEMA, "sluice model...")
 
 Replace = Annotated[

@@ -3,14 +3,14 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
 from app.api.dependencies import Audited, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
-from app.api.parameters import check_query, whole_number
+from app.api.parameters import KnownQuery, whole_number
 from app.api.schemas.names import TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.tenants import (
     TenantListItem,
@@ -23,7 +23,7 @@ from app.api.schemas.tenants import (
 from app.learning.summary import top_weights
 from app.tenants.tenant import Tenant
 
-router = APIRouter(route_class=ApiRoute, tags=["tenants"], dependencies=[Depends(check_query)])
+router = APIRouter(route_class=ApiRoute, tags=["tenants"])
 MAX_PAGE = 1000
 NO_CHANGES = TenantSettings()
 MAX_WEIGHTS = 10_000
@@ -46,7 +46,7 @@ Top = Annotated[
     "/tenants",
     summary="List tenants",
     description="By name, page by page: `next` of an answer is `after` of the next request.",
-    dependencies=[needs("review")],
+    dependencies=[needs("review"), KnownQuery],
     response_description="A page of tenants.",
     responses=example(examples.LISTED) | refusals(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
 )
@@ -78,7 +78,7 @@ async def configure_tenant(
     "/tenants/{tenant}",
     summary="Show a tenant",
     description="Configuration and state. Two replicas at the same version have the same digest.",
-    dependencies=[needs("review")],
+    dependencies=[needs("review"), KnownQuery],
     response_description="The tenant.",
     responses=example(examples.SHOWN) | refusals(*WITH_TENANT),
 )
@@ -92,7 +92,7 @@ async def show_tenant(tenant: TenantPath, tenants: Tenants) -> TenantResponse:
     status_code=204,
     summary="Delete a tenant",
     description="Deletes its log, its snapshots and its kept predictions, everywhere.",
-    dependencies=[needs("admin"), Audited],
+    dependencies=[needs("admin"), Audited, KnownQuery],
     response_description="The tenant is deleted.",
     responses=refusals(*WITH_TENANT),
 )
@@ -105,7 +105,7 @@ async def delete_tenant(tenant: TenantPath, tenants: Tenants) -> None:
     "/tenants/{tenant}/weights",
     summary="Show the largest weights",
     description="By size, with the names of the features. `evidence` is how much the model has seen of a feature.",
-    dependencies=[needs("review")],
+    dependencies=[needs("review"), KnownQuery],
     response_description="The weights.",
     responses=example(examples.WEIGHTS) | refusals(*WITH_TENANT),
 )
