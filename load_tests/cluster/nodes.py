@@ -33,9 +33,9 @@ class Member:
 class Cluster:
     """The nodes by their ports."""
 
-    def __init__(self, folder: Path, running: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
-        self._running = running
+        self._stack = stack
         self.nodes: dict[int, Server] = {}
         self.names: dict[int, str] = {}
 
@@ -45,26 +45,26 @@ class Cluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.nodes)
 
     @property
-    def living(self) -> list[Server]:
+    def running(self) -> list[Server]:
         """Those whose process runs."""
         return [node for node in self.nodes.values() if node.process is not None]
 
     def add(self, name: str) -> Server:
         """Start a node outside the cluster."""
         server = Server(valkey_binary(), self._folder / name, *OPTIONS, port=free_cluster_port())
-        node = self._running.enter_context(server).start()
+        node = self._stack.enter_context(server).start()
         self.nodes[node.port], self.names[node.port] = node, name
         return node
 
     def meet(self, node: Server) -> None:
         """Let a node join the others; return when all of them know it, and it takes keys."""
-        self.living[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
-        wait_until(lambda: all(_has_met(other, len(self.living)) for other in self.living), "a node does not join")
+        self.running[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
+        wait_until(lambda: all(_has_met(other, len(self.running)) for other in self.running), "a node does not join")
         self.wait_until_ok()  # a new node refuses everything for two seconds
 
     def members(self) -> list[Member]:
-        """As the first node that lives sees them; a node that has failed is none."""
-        return members_in(bytes(self.living[0].ask("CLUSTER", "NODES")).decode())
+        """As the first running node sees them, without failed ones."""
+        return members_in(bytes(self.running[0].ask("CLUSTER", "NODES")).decode())
 
     def primaries(self) -> list[Server]:
         """Those with slots, in the order of these."""
@@ -82,7 +82,7 @@ class Cluster:
 
     def wait_until_ok(self) -> None:
         """Return when every node sees every slot, and every replica follows."""
-        wait_until(lambda: all(_is_ok(node) for node in self.living), "the cluster does not come together")
+        wait_until(lambda: all(_is_ok(node) for node in self.running), "the cluster does not come together")
 
 
 def members_in(text: str) -> list[Member]:
@@ -94,16 +94,16 @@ def members_in(text: str) -> list[Member]:
 @contextmanager
 def replicated_cluster(folder: Path) -> Iterator[Cluster]:
     """Three primaries, each with a replica."""
-    with ExitStack() as running:
-        made = Cluster(folder, running)
+    with ExitStack() as stack:
+        made = Cluster(folder, stack)
         primaries = [made.add(f"primary {number}") for number in range(1, PRIMARIES + 1)]
         for epoch, (node, (first, last)) in enumerate(zip(primaries, even_ranges(PRIMARIES), strict=True), start=1):
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
             node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
         replicas = [made.add(f"replica {number}") for number in range(1, PRIMARIES + 1)]
-        for node in made.living[1:]:
+        for node in made.running[1:]:
             primaries[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
-        wait_until(lambda: all(_has_met(node, 2 * PRIMARIES) for node in made.living), "the nodes do not meet")
+        wait_until(lambda: all(_has_met(node, 2 * PRIMARIES) for node in made.running), "the nodes do not meet")
         for primary, replica in zip(primaries, replicas, strict=True):
             replica.ask("CLUSTER", "REPLICATE", my_id(primary))
         made.wait_until_ok()

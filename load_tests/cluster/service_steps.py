@@ -59,9 +59,7 @@ async def spread(deployment: Deployment) -> Step:
     return Step(
         Figure("fullest service: tenants beside the even share", shares[0], "{:.2f} x", UNEVEN),
         Figure("fullest node: tenants beside the even share", shares[1], "{:.2f} x", UNEVEN),
-        Figure(
-            "tenants in the memory of a service that is not their home", sum((Counter(held) - homes).values()), most=0
-        ),
+        Figure("tenants held by another service than their home", (Counter(held) - homes).total(), most=0),
         tables=tables,
     )
 
