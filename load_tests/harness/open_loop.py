@@ -6,10 +6,11 @@ from itertools import cycle
 
 from load_tests.harness.answers import BadAnswer, HttpReader
 from load_tests.harness.closed_loop import Unique
-from load_tests.harness.jobs import ConstantRate, Done, Request, Streaming, pack
+from load_tests.harness.jobs import ConstantRate, Done, NdjsonStream, Request, pack
 
 PATIENCE_SECONDS = 20.0
 BUFFER_BYTES = 1 << 18
+WRITE_AHEAD_BYTES = 1 << 20  # some blocks: the server never waits for the client
 LAST_CHUNK = b"0\r\n\r\n"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -53,7 +54,7 @@ async def _serve(connection: Connection, due: Due, mark: bytes, latencies: list[
     writer.close()
 
 
-async def run_streams(job: Streaming) -> Done:
+async def run_streams(job: NdjsonStream) -> Done:
     """Stream until the time is over; every line must get its answer."""
     started, worked = time.perf_counter(), time.process_time()
     begin = started + job.warm_up_seconds
@@ -62,9 +63,10 @@ async def run_streams(job: Streaming) -> Done:
     return Done(sum(lines), job.seconds, elapsed, worked, {})
 
 
-async def _stream(job: Streaming, begin: float, offset: int) -> int:
+async def _stream(job: NdjsonStream, begin: float, offset: int) -> int:
     """One long request; returns the lines that were answered within the measured time."""
     stream, writer = await _connect(job.port)
+    writer.transport.set_write_buffer_limits(WRITE_AHEAD_BYTES)
 
     async def write() -> int:
         writer.write(job.head)

@@ -1,4 +1,4 @@
-"""Timing side by side: every candidate once per round, so that a noisy moment hits all of them alike."""
+"""Times of candidates in turns: each once per round, so that a noisy moment affects all of them."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ ROUNDS = 7
 
 @dataclass(slots=True)
 class Seconds:
-    """The least that a run took, by the clock and of all processor cores together."""
+    """The least time of a run: by the clock, and of all processor cores together."""
 
     elapsed: float = inf
     processor: float = inf

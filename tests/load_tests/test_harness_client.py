@@ -14,7 +14,7 @@ import pytest
 
 from load_tests.harness.answers import VERDICTS, BadAnswer, HttpReader, LineReader
 from load_tests.harness.client import Pool, perform, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Streaming, Verdict, percentiles
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Verdict, percentiles
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -212,7 +212,7 @@ def test_every_line_of_a_stream_needs_its_answer(lost: int) -> None:
         return answers.get(line, b'{"score":1}\n')
 
     with answering(answer) as port:
-        job = Streaming(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
+        job = NdjsonStream(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
         with pytest.raises(CalledProcessError) if lost else nullcontext():
             assert run(job).seconds == 0.1
 
