@@ -9,7 +9,7 @@ import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Sheet
 
-from load_tests.plot import PLAIN
+from experiments.plots import PLAIN
 from load_tests.scale.results import Figure, Kind, Results
 
 BLUE, ORANGE, GREEN = "#0b5394", "#b45f06", "#38761d"

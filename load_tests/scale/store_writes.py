@@ -97,7 +97,7 @@ def _kept(size: int = 1) -> Iterator[bytes]:
     blocks = [b"".join(bodies[start : start + size]) for start in range(0, EXAMPLES, size)]
     for number, tenant in enumerate(cycle(TENANTS)):
         keys, name = keys_of(tenant), f"block-{size}-{number}"
-        names = [keys.pending, keys.pending_count, keys.block(name)]
+        names = [keys.pending, keys.pending_count, f"{keys.pending}:{name}"]
         block = blocks[number % len(blocks)]
         yield _packed(scripts.KEEP, names, [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST])
 

@@ -1,14 +1,14 @@
 """How long a feature's name may be: asked of what is sent, by every route that takes features, and of nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
-from app.api.inputs import may_name_too_long
-from app.api.limits import Limits
-from app.api.wire import PredictIn
-from tests.api.conftest import Service
+from app.api.fast_path.inputs import may_exceed_name_limit
+from app.api.fast_path.messages import PredictItem
+from tests.api.conftest import LIMITS, Service
 from tests.api.exchanges import exchange
 
 pytestmark = pytest.mark.anyio
@@ -39,8 +39,8 @@ def narrow(service: Service) -> Service:
 
 
 def narrowed(service: Service, longest: int) -> None:
-    served = service.app.state.serving
-    service.app.state.serving = served._replace(limits=Limits(max_feature_name_bytes=longest))
+    served = service.app.state.backend
+    service.app.state.backend = served._replace(limits=replace(LIMITS, max_feature_name_bytes=longest))
 
 
 async def results(service: Service, features: dict[str, Any]) -> list[dict[str, Any]]:
@@ -97,6 +97,6 @@ async def test_what_was_scored_can_be_labelled_though_names_may_be_shorter_now(s
 
 async def test_many_short_names_are_still_read_together() -> None:
     asked = [
-        PredictIn(features=msgspec.Raw(msgspec.json.encode(each))) for each in (FITTING["many"], TOO_LONG["plain"])
+        PredictItem(features=msgspec.Raw(msgspec.json.encode(each))) for each in (FITTING["many"], TOO_LONG["plain"])
     ]
-    assert [may_name_too_long(each, LONGEST) for each in asked] == [False, True]
+    assert [may_exceed_name_limit(each, LONGEST) for each in asked] == [False, True]

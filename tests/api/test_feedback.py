@@ -131,7 +131,7 @@ async def test_feedback_that_cannot_be_logged_is_not_acknowledged(service: Servi
         ({"feedback_id": "a\n"}, "feedback_id"),
         ({"moderator": "x" * 201}, "moderator"),
         ({"prediction_id": "\x7f"}, "prediction_id"),
-        ({"prediction_id": "kept-0"}, "a prediction_id and an input too"),
+        ({"prediction_id": "kept-0"}, "both a prediction_id and an input are given"),
         ({"prediction_id": None}, "$.prediction_id"),
         ({"explain": 1}, "`explain`"),
         ({"features": {}}, "empty"),
@@ -153,4 +153,4 @@ async def test_a_label_is_needed(service: Service) -> None:
 async def test_feedback_needs_an_input(service: Service) -> None:
     answer = await service.client.post("/feedback", json={"tenant": "acme", "label": 1})
     assert answer.status_code == 422
-    assert "there is no input" in answer.json()["detail"]
+    assert "no input is given" in answer.json()["detail"]

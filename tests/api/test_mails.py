@@ -1,14 +1,12 @@
 """Bodies of the type message/rfc822: a mail as it is, its fields in the query."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
-from app.api.application import create_app
-from app.api.limits import Limits
-from app.api.serving import Serving
-from tests.api.conftest import Service
+from tests.api.conftest import LIMITS, Service, new_app, new_backend
 from tests.api.exchanges import exchange
 from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
 
@@ -24,8 +22,8 @@ def featurizer() -> FakeFeaturizer:
 
 @pytest.fixture
 def app(tenants: FakeTenants, pending: FakePending, featurizer: FakeFeaturizer) -> FastAPI:
-    limits = Limits(max_body_bytes=1000, max_mail_bytes=2000)
-    return create_app(serving=Serving(tenants, pending, limits, featurizer))
+    limits = replace(LIMITS, max_body_bytes=1000, max_mail_bytes=2000)
+    return new_app(new_backend(tenants, pending, limits=limits, featurize=featurizer))
 
 
 async def test_a_mail_is_scored_as_it_is(service: Service, featurizer: FakeFeaturizer) -> None:
@@ -71,21 +69,21 @@ async def test_the_type_may_be_spelled_otherwise(service: Service, kind: str) ->
     ("where", "sentence"),
     [
         ("/predict", "the query parameter 'tenant' is missing"),
-        ("/predict?tenant=../x", "is no name"),
-        ("/predict?tenant=", "is no name"),
+        ("/predict?tenant=../x", "is not a valid name"),
+        ("/predict?tenant=", "is not a valid name"),
         ("/predict?tenant=acme&explain=101", "explain is '101'; it must be a whole number from 0 to 100"),
         ("/predict?tenant=acme&explain=-1", "explain is '-1'"),
         ("/predict?tenant=acme&keep=no", "keep is 'no'; it must be true or false"),
-        ("/predict?tenant=acme&label=1", "the route has no query parameter 'label'; it knows tenant, explain, keep"),
-        ("/predict?tenant=acme&tenant=acme", "given twice"),
+        ("/predict?tenant=acme&label=1", "the route has no query parameter 'label'; it has tenant, explain, keep"),
+        ("/predict?tenant=acme&tenant=acme", "given more than once"),
         ("/feedback?tenant=acme", "the query parameter 'label' is missing"),
         ("/feedback?label=1", "the query parameter 'tenant' is missing"),
-        ("/feedback?tenant=acme&label=0", "label is '0'; it must be 1 (an anomaly) or -1 (normal)"),
+        ("/feedback?tenant=acme&label=0", "label is '0'; it must be 1 (anomaly) or -1 (normal)"),
         ("/feedback?tenant=acme&label=+1", "label is ' 1'"),
         ("/feedback?tenant=acme&label=1&feedback_id=", "feedback_id is ''"),
         ("/feedback?tenant=acme&label=1&moderator=%0a", "moderator"),
         ("/feedback?tenant=acme&label=1&prediction_id=x", "no query parameter 'prediction_id'"),
-        ("/features?tenant=../x", "is no name"),
+        ("/features?tenant=../x", "is not a valid name"),
         ("/features?explain=1", "no query parameter 'explain'"),
     ],
 )
@@ -134,4 +132,4 @@ async def test_mails_are_only_read_one_by_one(service: Service, route: str) -> N
 async def test_json_has_nothing_in_the_query(service: Service, route: str, body: dict[str, Any]) -> None:
     answer = await service.client.post(f"{route}?tenant=acme", json=body)
     assert answer.status_code == 422
-    assert "there is a query, which is for message/rfc822" in answer.json()["detail"]
+    assert "query parameters are for message/rfc822 only" in answer.json()["detail"]

@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-from app.api.limits import SPARE_CONNECTIONS
+from app.server.connection_limits import SPARE_CONNECTIONS
 from app.server.process import OTHER_FILES, room_for
 
 BESIDE = SPARE_CONNECTIONS + OTHER_FILES

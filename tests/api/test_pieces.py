@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator
 import pytest
 from starlette.types import Message
 
-from app.api.answers import BINARY, Pieces
+from app.api.context import CONTEXT, RequestContext
 from app.api.errors import ClientGone
+from app.api.responses import BINARY, Pieces
 
 pytestmark = pytest.mark.anyio
 PIECES = 100
@@ -54,7 +55,8 @@ class Client:
 async def answer(source: Source, client: Client, method: str = "GET") -> None:
     pieces = source.pieces()
     whole = Pieces(await anext(pieces), pieces, BINARY)
-    await whole({"type": "http", "method": method}, client.receive, client.send)
+    context = RequestContext(is_head=method == "HEAD")
+    await whole({"type": "http", "method": method, CONTEXT: context}, client.receive, client.send)
 
 
 async def test_a_client_that_stays_gets_everything() -> None:

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Iterable
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from app.api.application import create_app
-from app.api.limits import Limits
-from app.api.protocol import LONGEST_PIPELINE
-from app.api.serving import Serving
-from tests.api.connecting import ASKED, GET, IN_TIME, LIMITS, SOON, body_of, connected, everything, one_answer, served
+from app.server.protocol import MAX_PIPELINE
+from tests.api.conftest import LIMITS as REQUEST_LIMITS
+from tests.api.conftest import new_app, new_backend
+from tests.api.connections import ASKED, GET, IN_TIME, LIMITS, SOON, body_of, connected, everything, one_answer, served
 from tests.api.fakes import FakePending, FakeTenants
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -27,7 +26,9 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
 
 @pytest.fixture
 async def port(tenants: FakeTenants, pending: FakePending) -> AsyncIterator[int]:
-    async with served(create_app(serving=Serving(tenants, pending, Limits(body_idle_seconds=SOON)))) as port:
+    async with served(
+        new_app(new_backend(tenants, pending, limits=dataclasses.replace(REQUEST_LIMITS, body_idle_seconds=SOON)))
+    ) as port:
         yield port
 
 
@@ -81,7 +82,7 @@ async def test_a_connection_in_use_lives_longer_than_a_head_may_take(port: int) 
 
 
 async def test_an_idle_connection_is_closed_after_its_own_time() -> None:
-    async with served(create_app(), idle_seconds=1) as port, connected(port) as (reader, writer):
+    async with served(new_app(new_backend(FakeTenants())), idle_seconds=1) as port, connected(port) as (reader, writer):
         writer.write(GET)
         await reader.readuntil(b"}")
         since = time.perf_counter()
@@ -141,11 +142,11 @@ async def test_endless_trailers_are_not_kept(port: int, flood: bytes) -> None:
 
 async def test_more_requests_than_can_wait_end_the_connection(port: int) -> None:
     async with connected(port) as (reader, writer):
-        writer.write(GET * (LONGEST_PIPELINE * 20))
-        assert (await everything(reader)).count(b"HTTP/1.1 200") <= LONGEST_PIPELINE + 1
+        writer.write(GET * (MAX_PIPELINE * 20))
+        assert (await everything(reader)).count(b"HTTP/1.1 200") <= MAX_PIPELINE + 1
     async with connected(port) as (reader, writer):
-        writer.write(GET * LONGEST_PIPELINE)
-        for _ in range(LONGEST_PIPELINE):
+        writer.write(GET * MAX_PIPELINE)
+        for _ in range(MAX_PIPELINE):
             await asyncio.wait_for(reader.readuntil(b"}"), IN_TIME)
 
 
@@ -157,7 +158,7 @@ async def test_a_body_that_stalls_is_told_so(port: int, begin: bytes) -> None:
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close\r\n" in answer
     assert body_of(answer)["type"] == "/problems/too-slow"
-    assert body_of(answer)["detail"] == "nothing of the body has come for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
+    assert body_of(answer)["detail"] == "no part of the body has arrived for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
 
 
 async def test_a_body_that_is_slow_and_goes_on_is_waited_for(port: int) -> None:

@@ -133,7 +133,7 @@ def test_logs_are_compared_with_what_was_acknowledged() -> None:
     gap = replace(log, entries=[log.entries[0], log.entries[2]])
     assert compare({"acme": gap}, given) == Checked(2, lost=1, broken=1)
     assert compare({"acme": replace(log, entries=log.entries[1:])}, given) == Checked(2, lost=1, broken=1)
-    assert compare({"acme": replace(log, born="another")}, given) == Checked(2, broken=1)
+    assert compare({"acme": replace(log, incarnation="another")}, given) == Checked(2, broken=1)
 
 
 def test_tenants_of_all_workers_are_counted() -> None:
