@@ -10,33 +10,13 @@ FEATURES = 1000  # of a tenant
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """What the installation has to serve."""
+class Assumptions:
+    """What an installation has to serve, what its operator decides, and example prices in dollars."""
 
     predictions_per_day: float = 1e9
     tenants: int = 1_000_000
     labelled: float = 0.01  # of the predictions
     peak: float = 3.0  # the busiest hours beside the mean
-
-    @property
-    def predictions(self) -> float:
-        """Per second, at the peak."""
-        return self.peak * self.predictions_per_day / DAY_SECONDS
-
-    @property
-    def labels(self) -> float:
-        """Per second, at the peak."""
-        return self.labelled * self.predictions
-
-    @property
-    def labels_per_day(self) -> float:
-        """In the mean."""
-        return self.labelled * self.predictions_per_day
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What an operator decides."""
 
     used: float = 0.5  # of a processor, a disk or a memory at the peak; the rest is headroom
     keep: bool = True  # predictions, for feedback by id; otherwise feedback brings its features
@@ -50,15 +30,24 @@ class Choices:
     copies: int = 2  # of every shard: the primary and a replica
     balance: float = 1.5  # the fullest worker beside the mean, which a balancer with bounded loads guarantees
 
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """An example in dollars, of the order of cloud prices, without traffic and people."""
-
     core_hour: float = 0.03
     gib_hour: float = 0.004
     disk_gib_month: float = 0.10
     store_cores: int = 2  # of a shard's machine: one serves, one rewrites files
+
+    @property
+    def predictions(self) -> float:
+        """Per second, at the peak."""
+        return self.peak * self.predictions_per_day / DAY_SECONDS
+
+    @property
+    def labels(self) -> float:
+        """Per second, at the peak."""
+        return self.labelled * self.predictions
+
+    @property
+    def labels_per_day(self) -> float:
+        return self.labelled * self.predictions_per_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +80,6 @@ class UnitCosts:
 
 
 def unit_costs(results: Results) -> UnitCosts:
-    """Take them from the measurements."""
     following = next(found for found in results.following if found.store == CLUSTER)
     residents = next(found for found in results.residents if found.features == FEATURES)
     labels, alone, together = (

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 
@@ -15,7 +17,7 @@ from load_tests.harness.jobs import ConstantRate, Request
 from load_tests.harness.processes import processor_seconds
 from load_tests.harness.sizes import SEED, Sizes
 from load_tests.harness.traffic import examples, feedback, zipf
-from load_tests.scale.load import EXAMPLES, Measured, by_kind, in_turns
+from load_tests.scale.load import EXAMPLES, Measured, busy_cores, by_kind, in_turns
 from load_tests.scale.results import CLUSTER, ONE_SERVER, FollowingFound, Kind, Work
 from tests.servers import cluster, valkey_server
 
@@ -30,16 +32,17 @@ Follower = tuple[Work, Work, float]  # quiet, with labels, microseconds for each
 def measure(folder: Path, sizes: Sizes) -> list[FollowingFound]:
     """On stores of both kinds, which are asked in turns."""
     some, count = examples(EXAMPLES), sizes.followed_tenants
+    names = [f"followed-{number:05d}" for number in range(count)]
     drawn = np.random.default_rng([SEED, count]).choice(count, REQUESTS, p=zipf(count)).tolist()
-    requests = by_kind(some * (REQUESTS // EXAMPLES), list(map(_name, drawn)))
-    first_labels = [feedback(some[k % EXAMPLES], _name(k), 1) for k in range(count)]
+    requests = by_kind(some * (REQUESTS // EXAMPLES), [names[number] for number in drawn])
+    first_labels = [feedback(features, name, 1) for features, name in zip(cycle(some), names)]
     services, found = {}, {}
     with ExitStack() as stack:
         one, three = stack.enter_context(valkey_server(folder / "one")), stack.enter_context(cluster(folder / "three"))
         stores = {ONE_SERVER: (one.url, (one.pid,)), CLUSTER: (three.url, tuple(node.pid for node in three.nodes))}
         for number, (name, (url, pids)) in enumerate(stores.items()):
             first, second = (Measured(folder / f"{number}-{each}", pids, redis_url=url) for each in ("first", "second"))
-            alone = _busy_cores(pids, sizes.idle_seconds)
+            alone = busy_cores(partial(_store_work, pids), sizes.idle_seconds).store
             services[name] = stack.enter_context(first.running())
             idle = first.idle(sizes.idle_seconds)
             first.send(first_labels, 8)
@@ -84,11 +87,5 @@ def _mean(rounds: Sequence[Work]) -> Work:
     return Work(fmean(each.workers for each in rounds), fmean(each.store for each in rounds))
 
 
-def _busy_cores(pids: Sequence[int], seconds: float) -> float:
-    before, start = sum(map(processor_seconds, pids)), time.perf_counter()
-    time.sleep(seconds)
-    return (sum(map(processor_seconds, pids)) - before) / (time.perf_counter() - start)
-
-
-def _name(number: int) -> str:
-    return f"followed-{number:05d}"
+def _store_work(pids: Sequence[int]) -> Work:
+    return Work(0.0, sum(map(processor_seconds, pids)))

@@ -67,14 +67,10 @@ FOLLOWERS: list[Column] = [
 
 
 def scale_section(results: Results) -> str:
-    """The whole section."""
-    sizes, resumed = results.sizes, "; ".join(results.resumed)
-    models, examples = results.models, results.examples
+    sizes, models, examples = results.sizes, results.models, results.examples
     parts = [
         machine_list(results.machine, results.load_averages, own="1 to 2"),
-        f"The run took {results.minutes:.0f} minutes. "
-        f"Rounds: {sizes.scale_rounds}, of {sizes.wrk_seconds:g} s for each load."
-        + (f" Taken over from an earlier run: {resumed}." if resumed else ""),
+        f"The run took {results.minutes:.0f} minutes. Rounds: {sizes.scale_rounds}, of {sizes.wrk_seconds:g} s each.",
         "### Workers",
         *_workers(results),
         "### Features in the model",
@@ -130,13 +126,13 @@ def _cost(cost: Cost) -> tuple[str, ...]:
 
 def _workers(results: Results) -> tuple[str, str]:
     """One worker beside two, and how much more two serve."""
-    one, two = results.workers[0], results.workers[-1]
+    one, two = results.workers[1], results.workers[2]
     rows = (
-        (load, found.workers, *_cost(found.costs[load]), found.costs[load].client.text(2))
-        for load in one.costs
-        for found in results.workers
+        (load, workers, *_cost(costs[load]), costs[load].client.text(2))
+        for load in one
+        for workers, costs in results.workers.items()
     )
-    predict, mixed = (two.costs[load].rate.median / one.costs[load].rate.median for load in one.costs)
+    predict, mixed = (two[load].rate.median / one[load].rate.median for load in one)
     text = (
         f"Two workers serve {predict:.2f} times as many predictions as one, and {mixed:.2f} times as much of the mixed "
         "day. They share two cores with the store and the client."

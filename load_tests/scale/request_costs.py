@@ -10,7 +10,7 @@ from load_tests.harness.processes import resident_bytes
 from load_tests.harness.sizes import CONNECTIONS, SEED, Sizes
 from load_tests.harness.traffic import NOT_KEPT, examples, predict, zipf
 from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured, body, by_kind, in_turns
-from load_tests.scale.results import ExampleFound, Kind, ModelFound, TenantsFound, WorkersFound
+from load_tests.scale.results import Costs, ExampleFound, Kind, ModelFound, TenantsFound
 from load_tests.scenarios.traffic import mixed, scoring, teaching
 
 LABELS_BEFORE = 2000
@@ -25,7 +25,7 @@ LOAD_CONNECTIONS = 8
 READY_REQUESTS = 20
 
 
-def measure_workers(folder: Path, sizes: Sizes) -> list[WorkersFound]:
+def measure_workers(folder: Path, sizes: Sizes) -> dict[int, Costs]:
     """One worker and two, side by side, by the scenarios of `make load`."""
     asks = {Kind.PREDICT: scoring(0.0), Kind.MIXED: mixed(0.0)}
     requests = {kind: [ask.http for ask in some] for kind, some in asks.items()}
@@ -35,8 +35,7 @@ def measure_workers(folder: Path, sizes: Sizes) -> list[WorkersFound]:
             for some in asks.values():
                 service.send((ask.http for ask in teaching(some, LABELS_BEFORE)), CONNECTIONS)
         time.sleep(SETTLE_SECONDS)
-        costs = in_turns({1: (one, requests), 2: (two, requests)}, sizes)
-    return [WorkersFound(workers, costs[workers]) for workers in (1, 2)]
+        return in_turns({1: (one, requests), 2: (two, requests)}, sizes)
 
 
 def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
@@ -58,9 +57,8 @@ def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
 
 def _load(service: Measured, tenant: str) -> tuple[int, float]:
     """The memory that a tenant takes in the worker, and the seconds until its first answer."""
-    before, start = resident_bytes(service.pid), time.perf_counter()
-    service.call("POST", "/predict", body(predict(SHORT, tenant)))
-    seconds = time.perf_counter() - start
+    before = resident_bytes(service.pid)
+    seconds = service.seconds("POST", "/predict", body(predict(SHORT, tenant)))
     return resident_bytes(service.pid) - before, seconds
 
 
@@ -107,7 +105,7 @@ def _tenants(copies: Copies, tenants: int, stored: int, sizes: Sizes) -> Tenants
     return TenantsFound(
         tenants=tenants,
         start_seconds=start_seconds,
-        ready_milliseconds=_ready_milliseconds(service),
+        ready_milliseconds=1e3 * median(service.seconds("GET", "/readyz") for _ in range(READY_REQUESTS)),
         resident_bytes=resident,
         empty_bytes=empty,
         store_bytes=stored,
@@ -115,12 +113,3 @@ def _tenants(copies: Copies, tenants: int, stored: int, sizes: Sizes) -> Tenants
         idle=idle,
         costs=in_turns({tenants: (service, requests)}, sizes)[tenants],
     )
-
-
-def _ready_milliseconds(service: Measured) -> float:
-    taken = []
-    for _ in range(READY_REQUESTS):
-        start = time.perf_counter()
-        service.call("GET", "/readyz")
-        taken.append(time.perf_counter() - start)
-    return 1e3 * median(taken)

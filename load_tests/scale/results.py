@@ -33,7 +33,6 @@ class Figure(Struct, frozen=True):
 
     @property
     def median(self) -> float:
-        """The typical value."""
         return median(self.rounds)
 
     def text(self, places: int = 0) -> str:
@@ -63,15 +62,7 @@ class Work(Struct, frozen=True):
     store: float
 
     def since(self, before: "Work") -> "Work":
-        """What was added."""
         return Work(self.workers - before.workers, self.store - before.store)
-
-
-class WorkersFound(Struct, frozen=True):
-    """One service with so many workers."""
-
-    workers: int
-    costs: Costs
 
 
 class ModelFound(Struct, frozen=True):
@@ -107,7 +98,6 @@ class TenantsFound(Struct, frozen=True):
 
     @property
     def bytes_each(self) -> float:
-        """Memory of a tenant in the worker."""
         return (self.resident_bytes - self.empty_bytes) / self.tenants
 
 
@@ -174,8 +164,7 @@ class Results(Struct, frozen=True):
     machine: list[str]
     load_averages: tuple[float, float]
     minutes: float
-    resumed: list[str]  # steps taken over from an interrupted run
-    workers: list[WorkersFound]
+    workers: dict[int, Costs]  # by the number of workers
     models: list[ModelFound]
     examples: list[ExampleFound]
     tenants: list[TenantsFound]

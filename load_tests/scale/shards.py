@@ -8,7 +8,7 @@ import numpy as np
 
 from app.storage.redis_keys import SHARDS
 from kernels.arrays import Floats, Ints
-from load_tests.cluster.slots import SLOT_OF_SHARD, SLOTS
+from load_tests.cluster.nodes import SLOT_OF_SHARD, SLOTS
 from load_tests.harness.sizes import SEED
 from load_tests.harness.traffic import zipf
 

@@ -96,8 +96,6 @@ def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
             used, ready, answered = service.store_bytes(), [], []
             for _ in range(sizes.repeats):
                 ready.append(service.restart())
-                start = time.perf_counter()
-                service.call("POST", "/predict", first)
-                answered.append(ready[-1] + time.perf_counter() - start)
+                answered.append(ready[-1] + service.seconds("POST", "/predict", first))
             found.append(TailFound(events, Figure(ready), Figure(answered), used))
     return found

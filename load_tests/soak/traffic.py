@@ -1,7 +1,7 @@
-"""The requests: mostly predictions, and labels in every form in which they may come.
+"""The requests: mostly predictions, and labels in every form that the API has.
 
-Every tenant first learns the whole vocabulary, which then stays as it is: models do not grow during the run, so
-whatever grows is something else. Seeds are fixed; which request comes when depends on response times alone.
+Every tenant first learns the whole vocabulary, so models do not grow during the run: other growth is a leak. Seeds are
+fixed; the order of requests depends on response times alone.
 """
 
 import json
@@ -48,14 +48,9 @@ class Label:
 
     @property
     def item(self) -> str:
-        """As one of a batch."""
+        """The fields as JSON, without the tenant."""
         source = f'"prediction_id":"{self.prediction_id}"' if self.prediction_id else f'"features":{self.features}'
-        return f'{{"feedback_id":"{self.feedback_id}","label":{self.label},{source}}}'
-
-    @property
-    def body(self) -> bytes:
-        """As a request."""
-        return f'{{"tenant":"{self.tenant}",{self.item[1:]}'.encode()
+        return f'"feedback_id":"{self.feedback_id}","label":{self.label},{source}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +60,6 @@ class Prediction:
     tenant: str
     example: Example
     label_after_seconds: float | None
-
-    @property
-    def body(self) -> bytes:
-        """As a request."""
-        return f'{{"tenant":"{self.tenant}","features":{self.example.features}}}'.encode()
 
 
 class Traffic:
@@ -86,12 +76,12 @@ class Traffic:
         features = json.dumps({name_of(number): 1 for number in range(VOCABULARY)})
         return (self.label(tenant, Example(features, -1)) for tenant in TENANTS)
 
-    def next_request(self) -> Prediction | Label | list[Label]:
-        """A prediction, a label, or a batch of labels."""
+    def next_request(self) -> Prediction | list[Label]:
+        """A prediction, or the labels of a request: one, or a batch."""
         (tenant,) = self._random.choices(TENANTS, cum_weights=self._popularity)
         drawn, example = self._random.random(), self._random.choice(self._examples)
         if drawn < BY_FEATURES:
-            return self.label(tenant, example)
+            return [self.label(tenant, example)]
         if drawn < BY_FEATURES + IN_BATCHES:
             return [self.label(tenant, self._random.choice(self._examples)) for _ in range(BATCH)]
         if self._random.random() >= LABELLED_LATER:
@@ -100,7 +90,7 @@ class Traffic:
         return Prediction(tenant, example, min(delay, LONGEST_DELAY_SECONDS))
 
     def label(self, tenant: str, example: Example, prediction_id: str = "") -> Label:
-        """What a moderator says, under a unique id."""
+        """The label of a moderator, under a unique id."""
         label = -example.label if self._random.random() < NOISE else example.label
         return Label(tenant, f"label-{next(self._numbers)}", label, example.features, prediction_id)
 

@@ -17,10 +17,9 @@ from app.storage.redis_keys import keys_of
 from load_tests.cluster.__main__ import report
 from load_tests.cluster.figures import LABELS, Figure, Latency, Step
 from load_tests.cluster.logs import Checked, compare
-from load_tests.cluster.nodes import Member, members_in
+from load_tests.cluster.nodes import SLOTS, Member, busiest_share, even_ranges, members_in, slot_of
 from load_tests.cluster.service_steps import held_in
 from load_tests.cluster.services import Router, order
-from load_tests.cluster.slots import SLOTS, busiest_share, even_ranges, slot_of
 from load_tests.harness.client import Pool, Response
 from tests.reliability.oracle import StoredLog
 
