@@ -1,4 +1,4 @@
-"""The sections that are made of a run, an interrupted run, and the smallest pieces of a real one."""
+"""The sections that are made of a run, and the smallest pieces of a real one."""
 
 import os
 import re
@@ -10,10 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from load_tests.harness.sizes import FULL, QUICK, Sizes
+from load_tests.harness.sizes import FULL, QUICK
 from load_tests.harness.wrk import installed
 from load_tests.scale import request_costs, store_writes
-from load_tests.scale.__main__ import Steps
 from load_tests.scale.assumptions import unit_costs
 from load_tests.scale.page import scale_section
 from load_tests.scale.plan_page import plan_section
@@ -33,14 +32,12 @@ from load_tests.scale.results import (
     TailFound,
     TenantsFound,
     Work,
-    WorkersFound,
     WritesFound,
 )
 from tests.load_tests.commands import ROOT, Command
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 PLOTS = ("features", "example", "tenants", "restart")
-KEPT = KeptFound(1800, 330, 2000.0, 2200.5, 600.0)
 
 
 def costs(worker: float, rate: float, *kinds: Kind) -> Costs:
@@ -78,14 +75,13 @@ def results() -> Results:
         machine=["Processor: imagined"],
         load_averages=(0.5, 1.5),
         minutes=11.0,
-        resumed=[],
-        workers=[WorkersFound(number, costs(120.0, 7000.0 * number, Kind.PREDICT, Kind.MIXED)) for number in (1, 2)],
+        workers={number: costs(120.0, 7000.0 * number, Kind.PREDICT, Kind.MIXED) for number in (1, 2)},
         models=[ModelFound(n, 40 * n, 48 * n, 1e-6 * n, costs(120.0, 7000.0, *model)) for n in FULL.model_sizes],
         examples=[ExampleFound(n, 17 * n, costs(80.0 + n / 3, 7000.0, *example)) for n in FULL.example_sizes],
         tenants=[tenants(number) for number in FULL.tenant_counts],
         residents=[ResidentsFound(*n, 12e3, 1e4, 1500.0, 150.0, 2.0, 4.0, 3000.0, 2e4) for n in FULL.residents],
         tails=[TailFound(n, Figure([1.2, 1.1]), Figure([1.3 + n / 5e4]), 6_000_000 + 1100 * n) for n in FULL.tails],
-        kept=KEPT,
+        kept=KeptFound(1800, 330, 2000.0, 2200.5, 600.0),
         store=writes(12_000.0, 10_000.0, 2000.0),
         following=[following(ONE_SERVER, 130.0, 0.005), following(CLUSTER, 190.0, 0.1)],
     )
@@ -110,12 +106,6 @@ def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(results: Re
     assert found.follow_seconds == pytest.approx(30e-6)
 
 
-def test_steps_of_an_earlier_run_are_named(results: Results) -> None:
-    assert "earlier run" not in scale_section(results)
-    section = scale_section(msgspec.structs.replace(results, resumed=["one store", "restarts"]))
-    assert "Taken over from an earlier run: one store; restarts." in section
-
-
 @pytest.mark.parametrize("section_of", [scale_section, plan_section], ids=["scale", "plan"])
 def test_every_row_of_a_table_is_as_long_as_its_header(results: Results, section_of: object) -> None:
     assert callable(section_of)
@@ -134,29 +124,6 @@ def test_the_plan_says_how_many_workers_and_shards(results: Results) -> None:
     slow = plan_section(msgspec.structs.replace(results, store=writes(100.0, 50.0, 20.0)))
     assert "| shards, if tags are dealt out one by one | no number is enough |" in slow
     assert "No number of shards is enough." in slow
-
-
-def measured(folder: Path, sizes: Sizes) -> KeptFound:
-    assert (folder.name, sizes) == ("kept", QUICK)
-    return KEPT
-
-
-def broken(_folder: Path, _sizes: Sizes) -> KeptFound:
-    raise RuntimeError("interrupted")
-
-
-def test_a_resumed_run_measures_only_what_is_missing(tmp_path: Path) -> None:
-    def steps(*, resume: bool) -> Steps:
-        return Steps(tmp_path / "work", tmp_path / "kept", QUICK).begin(resume=resume)
-
-    with pytest.raises(RuntimeError, match="interrupted"):
-        steps(resume=False).take("kept", "kept predictions", broken)
-    assert steps(resume=True).take("kept", "kept predictions", measured) == KEPT
-    resumed = steps(resume=True)
-    assert resumed.take("kept", "kept predictions", broken) == KEPT
-    assert resumed.resumed == ["kept predictions"]
-    with pytest.raises(RuntimeError, match="interrupted"):
-        steps(resume=False).take("kept", "kept predictions", broken)
 
 
 @pytest.mark.e2e

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.storage.redis_keys import SHARDS
-from load_tests.scale.assumptions import GIB, Choices, Demand, Prices, UnitCosts
+from load_tests.scale.assumptions import GIB, Assumptions, UnitCosts
 from load_tests.scale.plan import bill, bytes_by_tenant, ceilings, limits, plan, workers_for, writes_by_tenant
 from load_tests.scale.results import Work
 from load_tests.scale.shards import MOST, Need, Popularity, by_ranges, shards_for
@@ -32,24 +32,24 @@ COSTS = UnitCosts(
     request_bytes=1800.0,
     answer_bytes=330.0,
 )
-DEMAND = Demand(predictions_per_day=1e8, tenants=10_000)
+ASSUMED = Assumptions(predictions_per_day=1e8, tenants=10_000)
 EVEN = np.full(len(SHARDS), 1.0 / len(SHARDS))
 
 
 @pytest.fixture(scope="module")
 def popularity() -> Popularity:
-    return Popularity.of(DEMAND.tenants)
+    return Popularity.of(ASSUMED.tenants)
 
 
 def test_requests_reach_tenants_by_their_popularity(popularity: Popularity) -> None:
     assert popularity.by_tag(popularity.shares).sum() == pytest.approx(1.0)
     assert popularity.distinct(0.001) == pytest.approx(0.001, rel=1e-3)
-    assert popularity.distinct(1e9) == pytest.approx(DEMAND.tenants)
-    assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(DEMAND.tenants) == 0.0
+    assert popularity.distinct(1e9) == pytest.approx(ASSUMED.tenants)
+    assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(ASSUMED.tenants) == 0.0
 
 
 def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: Popularity) -> None:
-    drawn = np.random.default_rng(1).choice(DEMAND.tenants, 60_000, p=popularity.shares).tolist()
+    drawn = np.random.default_rng(1).choice(ASSUMED.tenants, 60_000, p=popularity.shares).tolist()
     held: dict[int, None] = {}
     missed = 0
     for number, tenant in enumerate(drawn):
@@ -80,33 +80,33 @@ def test_every_worker_follows_so_that_each_has_less_for_requests() -> None:
 
 
 def test_workers_are_busy_up_to_the_headroom(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(), popularity)
+    made = plan(COSTS, ASSUMED, popularity)
     busy = sum(made.worker_cores.values())
     assert busy / made.workers <= 0.5 < busy / (made.workers - 1)
 
 
 def test_nothing_kept_takes_nothing_of_the_store(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(keep=False), popularity)
+    made = plan(COSTS, replace(ASSUMED, keep=False), popularity)
     kept = [some["kept predictions"] for some in (made.store_bytes, made.store_cores, made.disk_bytes_per_day)]
     assert kept == [0.0, 0.0, 0.0]
-    assert made.workers < plan(COSTS, DEMAND, Choices(), popularity).workers
+    assert made.workers < plan(COSTS, ASSUMED, popularity).workers
 
 
 def test_no_tenant_keeps_more_than_its_limit(popularity: Popularity) -> None:
-    stored = bytes_by_tenant(COSTS, DEMAND, Choices(kept_of_each=5, retained_events=7), popularity)
+    stored = bytes_by_tenant(COSTS, replace(ASSUMED, kept_of_each=5, retained_events=7), popularity)
     assert stored["kept predictions"].max() == 5 * COSTS.kept_bytes
     assert stored["logs"].max() == 7 * COSTS.event_bytes
-    short = bytes_by_tenant(COSTS, DEMAND, Choices(kept_seconds=60.0, kept_of_each=10**9), popularity)
-    assert short["kept predictions"].sum() == pytest.approx(60.0 * DEMAND.predictions * COSTS.kept_bytes)
+    short = bytes_by_tenant(COSTS, replace(ASSUMED, kept_seconds=60.0, kept_of_each=10**9), popularity)
+    assert short["kept predictions"].sum() == pytest.approx(60.0 * ASSUMED.predictions * COSTS.kept_bytes)
 
 
 def test_a_busy_tenant_writes_blocks_so_that_it_takes_less_than_its_share(popularity: Popularity) -> None:
-    writing = writes_by_tenant(COSTS, DEMAND, Choices(), popularity)
+    writing = writes_by_tenant(COSTS, ASSUMED, popularity)
     assert writing[0] / writing.sum() < popularity.hottest
 
 
 def test_a_plan_has_room_where_it_says_so(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(), popularity)
+    made = plan(COSTS, ASSUMED, popularity)
     assert made.shards is not None
     assert all(need.fullest(made.shards) <= 1.0 for need in made.needs.values())
     used = list(limits(made).values())
@@ -114,23 +114,24 @@ def test_a_plan_has_room_where_it_says_so(popularity: Popularity) -> None:
 
 
 def test_holding_fewer_tenants_trades_memory_for_loads(popularity: Popularity) -> None:
-    everyone, some = (plan(COSTS, DEMAND, Choices(held=held), popularity) for held in (1.0, 0.1))
+    everyone, some = (plan(COSTS, replace(ASSUMED, held=held), popularity) for held in (1.0, 0.1))
     assert everyone.loads == 0.0 < some.loads
     assert some.workers > everyone.workers
     assert some.worker_bytes < everyone.worker_bytes
 
 
 def test_with_ten_times_the_labels_the_end_of_following_them_is_ten_times_nearer(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(keep=False), popularity)
-    more = plan(COSTS, replace(DEMAND, predictions_per_day=1e9), Choices(keep=False), popularity)
+    made = plan(COSTS, replace(ASSUMED, keep=False), popularity)
+    more = plan(COSTS, replace(ASSUMED, predictions_per_day=1e9, keep=False), popularity)
     text = "following all labels fills every worker"
     assert ceilings(made, COSTS)[text] == pytest.approx(10 * ceilings(more, COSTS)[text])
 
 
 def test_a_bill_is_what_is_used_times_its_price(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(shard_bytes=16 * GIB), popularity)
-    found = bill(made, Prices(core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0))
+    assumed = replace(ASSUMED, shard_bytes=16 * GIB, core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0)
+    made = plan(COSTS, assumed, popularity)
+    found = bill(made)
     assert found is not None
-    dollars = {what: cost for what, (_, cost) in found.items() if cost}
+    dollars = {what: cost for what, (_, cost, _) in found.items() if cost}
     assert made.shards is not None
     assert dollars == {"cores of workers": 730.0 * made.workers, "cores of stores, 2 each": 730.0 * made.shards * 4}
