@@ -4,7 +4,6 @@ Pure functions of what is assumed (`Assumptions`) and what was measured (`UnitCo
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,72 +18,54 @@ MONTH_HOURS = 730.0
 FILES = 3.0  # the append-only file is rewritten when it has doubled, beside the old one
 
 
-@dataclass(frozen=True, slots=True)
 class Plan:
     """An installation, at its peak."""
 
-    assumed: Assumptions
-    workers: int
-    worker_cores: dict[str, float]  # busy in all of them together, by what
-    worker_bytes: float  # of each
-    following: float  # cores of each worker
-    loads: float  # of tenants, per second
-    hottest_cores: float  # that the hottest tenant takes of workers
-    hottest_writes: float  # and of a store's time for writes
-    store_bytes: dict[str, float]  # in all shards together, by what
-    store_cores: dict[str, float]
-    needs: dict[str, Need]  # of stores, by what they are needed for
-    shards: int | None  # None if no number is enough
-    disk_bytes_per_day: dict[str, float]  # written
-    wire_bytes: float  # per second between clients and workers
+    def __init__(self, costs: UnitCosts, assumed: Assumptions, popularity: Popularity) -> None:
+        self.assumed = assumed
+        self.loads = assumed.predictions * popularity.misses(assumed.held * assumed.tenants)  # of tenants, per second
+        snapshots = popularity.distinct(assumed.labels * assumed.snapshot_seconds) / assumed.snapshot_seconds
+        cores = {
+            "predictions": assumed.predictions * (costs.predict if assumed.keep else costs.not_kept).workers,
+            "labels": assumed.labels * costs.label.workers,
+            "snapshots": snapshots * costs.snapshot.workers,
+            "loading tenants": self.loads * costs.load.workers,
+        }
+        self.following = costs.following.workers + assumed.labels * costs.follow_seconds  # cores of each worker
+        self.workers = workers_for(sum(cores.values()), self.following, assumed.used)
+        self.worker_cores = cores | {"following all labels": self.workers * self.following}
+        held_bytes = assumed.held * assumed.tenants * costs.tenant_bytes.workers
+        self.worker_bytes = costs.worker_bytes + held_bytes / self.workers  # of each
+        self.hottest_cores = popularity.hottest * (cores["predictions"] + cores["labels"])
 
-
-def plan(costs: UnitCosts, assumed: Assumptions, popularity: Popularity) -> Plan:
-    """What is needed at the peak."""
-    loads = assumed.predictions * popularity.misses(assumed.held * assumed.tenants)
-    snapshots = popularity.distinct(assumed.labels * assumed.snapshot_seconds) / assumed.snapshot_seconds
-    cores = {
-        "predictions": assumed.predictions * (costs.predict if assumed.keep else costs.not_kept).workers,
-        "labels": assumed.labels * costs.label.workers,
-        "snapshots": snapshots * costs.snapshot.workers,
-        "loading tenants": loads * costs.load.workers,
-    }
-    follows = costs.following.workers + assumed.labels * costs.follow_seconds
-    workers = workers_for(sum(cores.values()), follows, assumed.used)
-    asked = {
-        "kept predictions": assumed.keep * assumed.predictions * costs.predict.store,
-        "labels": assumed.labels * costs.label.store,
-    }
-    even = {"loading tenants": loads * costs.load.store, "telling all workers": workers * costs.following.store}
-    # Feeds are read evenly, and the tenants that are loaded are not the popular ones; the rest goes with requests.
-    busy = sum(asked.values()) * popularity.shares + sum(even.values()) / popularity.shares.size
-    stored, writes = bytes_by_tenant(costs, assumed, popularity), writes_by_tenant(costs, assumed, popularity)
-    memory, room = np.sum(list(stored.values()), axis=0), assumed.used * assumed.shard_bytes
-    needs = {
-        MEMORY: Need(float(memory.sum()) / room, popularity.by_tag(memory)),
-        PROCESSOR: Need(sum((asked | even).values()) / assumed.used, popularity.by_tag(busy)),
-        WRITES: Need(float(writes.sum()) / assumed.used, popularity.by_tag(writes)),
-    }
-    return Plan(
-        assumed=assumed,
-        workers=workers,
-        worker_cores=cores | {"following all labels": workers * follows},
-        worker_bytes=costs.worker_bytes + assumed.held * assumed.tenants * costs.tenant_bytes.workers / workers,
-        following=follows,
-        loads=loads,
-        hottest_cores=popularity.hottest * (cores["predictions"] + cores["labels"]),
-        hottest_writes=float(writes[0]),
-        store_bytes={kind: float(some.sum()) for kind, some in stored.items()},
-        store_cores=asked | even,
-        needs=needs,
-        shards=shards_for(needs.values()),
-        disk_bytes_per_day={
+        asked = {
+            "kept predictions": assumed.keep * assumed.predictions * costs.predict.store,
+            "labels": assumed.labels * costs.label.store,
+        }
+        even = {
+            "loading tenants": self.loads * costs.load.store,
+            "telling all workers": self.workers * costs.following.store,
+        }
+        self.store_cores = asked | even
+        # Feeds are read evenly, and the tenants that are loaded are not the popular ones; the rest goes with requests.
+        busy = sum(asked.values()) * popularity.shares + sum(even.values()) / popularity.shares.size
+        stored, writes = bytes_by_tenant(costs, assumed, popularity), writes_by_tenant(costs, assumed, popularity)
+        memory, room = np.sum(list(stored.values()), axis=0), assumed.used * assumed.shard_bytes
+        self.store_bytes = {kind: float(some.sum()) for kind, some in stored.items()}  # in all shards together
+        self.hottest_writes = float(writes[0])  # of a store's time
+        self.needs = {
+            MEMORY: Need(float(memory.sum()) / room, popularity.by_tag(memory)),
+            PROCESSOR: Need(sum(self.store_cores.values()) / assumed.used, popularity.by_tag(busy)),
+            WRITES: Need(float(writes.sum()) / assumed.used, popularity.by_tag(writes)),
+        }
+        self.shards = shards_for(self.needs.values())  # None if no number is enough
+        self.disk_bytes_per_day = {
             "kept predictions": assumed.keep * assumed.predictions_per_day * costs.kept_disk_bytes,
             "labels": assumed.labels_per_day * costs.label_disk_bytes,
             "snapshots": DAY_SECONDS * snapshots * costs.snapshot_disk_bytes,
-        },
-        wire_bytes=(assumed.predictions + assumed.labels) * (costs.request_bytes + costs.answer_bytes),
-    )
+        }
+        # Per second, between clients and workers:
+        self.wire_bytes = (assumed.predictions + assumed.labels) * (costs.request_bytes + costs.answer_bytes)
 
 
 def workers_for(cores: float, follows: float, used: float) -> int:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from load_tests.harness.report import table, table_of
 from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
-from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Assumptions, UnitCosts, unit_costs
-from load_tests.scale.plan import Plan, bill, ceilings, limits, plan
+from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Assumptions, UnitCosts
+from load_tests.scale.plan import Plan, bill, ceilings, limits
 from load_tests.scale.results import Results
 from load_tests.scale.shards import Popularity, by_ranges, shards_for
 
@@ -22,10 +22,10 @@ KIB = 1024.0
 
 
 def plan_section(results: Results) -> str:
-    costs, popularity = unit_costs(results), Popularity.of(ASSUMED.tenants)
-    made = plan(costs, ASSUMED, popularity)
-    variants = [(name, plan(costs, assumed, popularity)) for name, assumed in VARIANTS.items()]
-    held = [plan(costs, replace(ASSUMED, held=share), popularity) for share in HELD]
+    costs, popularity = UnitCosts(results), Popularity.of(ASSUMED.tenants)
+    made = Plan(costs, ASSUMED, popularity)
+    variants = [(name, Plan(costs, assumed, popularity)) for name, assumed in VARIANTS.items()]
+    held = [Plan(costs, replace(ASSUMED, held=share), popularity) for share in HELD]
     used = ((name, f"{share:.0%}") for name, share in limits(made).items())
     growth = ((name, f"{times:,.1f} times") for name, times in ceilings(made, costs).items())
     parts = {

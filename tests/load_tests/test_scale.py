@@ -1,4 +1,4 @@
-"""The sections that are made of a run, and the smallest pieces of a real one."""
+"""The sections and the plan that are made of a run, and the smallest pieces of a real one."""
 
 import os
 import re
@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from load_tests.harness.sizes import FULL, QUICK
 from load_tests.harness.wrk import installed
 from load_tests.scale import request_costs, store_writes
-from load_tests.scale.assumptions import unit_costs
+from load_tests.scale.assumptions import GIB, Assumptions, UnitCosts
 from load_tests.scale.page import scale_section
+from load_tests.scale.plan import Plan, bill, bytes_by_tenant, ceilings, limits, workers_for, writes_by_tenant
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import (
     CLUSTER,
@@ -34,10 +36,12 @@ from load_tests.scale.results import (
     Work,
     WritesFound,
 )
+from load_tests.scale.shards import MOST, Need, Popularity, by_ranges, shards_for
 from tests.load_tests.commands import ROOT, Command
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 PLOTS = ("features", "example", "tenants", "restart")
+ASSUMED = Assumptions(predictions_per_day=1e8, tenants=10_000)
 
 
 def costs(worker: float, rate: float, *kinds: Kind) -> Costs:
@@ -57,10 +61,10 @@ def writes(labels: float, kept: float, blocks: float) -> list[WritesFound]:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def results() -> Results:
     def following(store: str, worker: float, idle: float) -> FollowingFound:
-        asked = costs(worker, 5000.0, Kind.PREDICT, Kind.NOT_KEPT, Kind.FEEDBACK)
+        asked = costs(worker, 5000.0, Kind.PREDICT, Kind.FEEDBACK) | costs(worker / 2, 9000.0, Kind.NOT_KEPT)
         quiet, busy = Work(idle, 0.005), Work(idle + 0.03, 0.1)
         return FollowingFound(store, 0.001, quiet, quiet, busy, 30.0, asked)
 
@@ -87,6 +91,16 @@ def results() -> Results:
     )
 
 
+@pytest.fixture(scope="module")
+def popularity() -> Popularity:
+    return Popularity.of(ASSUMED.tenants)
+
+
+@pytest.fixture(scope="module")
+def unit_costs(results: Results) -> UnitCosts:
+    return UnitCosts(results)
+
+
 def test_the_section_has_a_row_for_every_size_with_its_spread(results: Results) -> None:
     section = scale_section(results)
     for size in (*FULL.model_sizes, *FULL.example_sizes, *FULL.tenant_counts, *FULL.tails):
@@ -97,13 +111,12 @@ def test_the_section_has_a_row_for_every_size_with_its_spread(results: Results) 
     assert re.findall(r"\]\(performance/(\w+)\.svg\)", section) == list(PLOTS)
 
 
-def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(results: Results) -> None:
+def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(unit_costs: UnitCosts) -> None:
     some, many = (130.0 + tenants / 1000 for tenants in (1000, 100_000))
-    found = unit_costs(results)
-    assert found.predict.workers == pytest.approx(190e-6 * many / some)
-    assert found.predict.store == pytest.approx(19e-6 * many / some)
-    assert found.label.workers == pytest.approx(190e-6)
-    assert found.follow_seconds == pytest.approx(30e-6)
+    assert unit_costs.predict.workers == pytest.approx(190e-6 * many / some)
+    assert unit_costs.predict.store == pytest.approx(19e-6 * many / some)
+    assert unit_costs.label.workers == pytest.approx(190e-6)
+    assert unit_costs.follow_seconds == pytest.approx(30e-6)
 
 
 @pytest.mark.parametrize("section_of", [scale_section, plan_section], ids=["scale", "plan"])
@@ -124,6 +137,106 @@ def test_the_plan_says_how_many_workers_and_shards(results: Results) -> None:
     slow = plan_section(msgspec.structs.replace(results, store=writes(100.0, 50.0, 20.0)))
     assert "| shards, if tags are dealt out one by one | no number is enough |" in slow
     assert "No number of shards is enough." in slow
+
+
+def test_requests_reach_tenants_by_their_popularity(popularity: Popularity) -> None:
+    assert popularity.by_tag(popularity.shares).sum() == pytest.approx(1.0)
+    assert popularity.distinct(0.001) == pytest.approx(0.001, rel=1e-3)
+    assert popularity.distinct(1e9) == pytest.approx(ASSUMED.tenants)
+    assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(ASSUMED.tenants) == 0.0
+
+
+def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: Popularity) -> None:
+    drawn = np.random.default_rng(1).choice(ASSUMED.tenants, 60_000, p=popularity.shares).tolist()
+    held: dict[int, None] = {}
+    missed = 0
+    for number, tenant in enumerate(drawn):
+        missed += tenant not in held and number >= 20_000
+        held.pop(tenant, None)
+        held[tenant] = None
+        if len(held) > 1000:
+            del held[next(iter(held))]
+    assert missed / 40_000 == pytest.approx(popularity.misses(1000.0), abs=0.01)
+
+
+def test_the_fewest_shards_are_taken_of_which_none_is_too_full() -> None:
+    need, hot = Need(10.0, np.full(MOST, 1.0 / MOST)), np.zeros(MOST)
+    hot[0] = 1.0
+    even, uneven = shards_for([need]), shards_for([need], by_ranges)
+    assert even is not None
+    assert uneven is not None
+    assert 10 <= even < uneven
+    assert need.fullest(even) <= 1.0 < need.fullest(even - 1)
+    assert shards_for([Need(1.1, hot)]) is None
+
+
+def test_every_worker_follows_so_that_each_has_less_for_requests() -> None:
+    assert workers_for(10.0, 0.0, 0.5) == 20
+    assert workers_for(10.0, 0.1, 0.5) == 25
+    with pytest.raises(ValueError, match="following takes"):
+        workers_for(10.0, 0.5, 0.5)
+
+
+def test_workers_are_busy_up_to_the_headroom(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    made = Plan(unit_costs, ASSUMED, popularity)
+    busy = sum(made.worker_cores.values())
+    assert busy / made.workers <= 0.5 < busy / (made.workers - 1)
+
+
+def test_nothing_kept_takes_nothing_of_the_store(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    made = Plan(unit_costs, replace(ASSUMED, keep=False), popularity)
+    kept = [some["kept predictions"] for some in (made.store_bytes, made.store_cores, made.disk_bytes_per_day)]
+    assert kept == [0.0, 0.0, 0.0]
+    assert made.workers < Plan(unit_costs, ASSUMED, popularity).workers
+
+
+def test_no_tenant_keeps_more_than_its_limit(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    stored = bytes_by_tenant(unit_costs, replace(ASSUMED, kept_of_each=5, retained_events=7), popularity)
+    assert stored["kept predictions"].max() == 5 * unit_costs.kept_bytes
+    assert stored["logs"].max() == 7 * unit_costs.event_bytes
+    short = bytes_by_tenant(unit_costs, replace(ASSUMED, kept_seconds=60.0, kept_of_each=10**9), popularity)
+    assert short["kept predictions"].sum() == pytest.approx(60.0 * ASSUMED.predictions * unit_costs.kept_bytes)
+
+
+def test_a_busy_tenant_writes_blocks_so_that_it_takes_less_than_its_share(
+    unit_costs: UnitCosts, popularity: Popularity
+) -> None:
+    writing = writes_by_tenant(unit_costs, ASSUMED, popularity)
+    assert writing[0] / writing.sum() < popularity.hottest
+
+
+def test_a_plan_has_room_where_it_says_so(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    made = Plan(unit_costs, ASSUMED, popularity)
+    assert made.shards is not None
+    assert all(need.fullest(made.shards) <= 1.0 for need in made.needs.values())
+    used = list(limits(made).values())
+    assert used == sorted(used, reverse=True)
+
+
+def test_holding_fewer_tenants_trades_memory_for_loads(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    everyone, some = (Plan(unit_costs, replace(ASSUMED, held=held), popularity) for held in (1.0, 0.1))
+    assert everyone.loads == 0.0 < some.loads
+    assert some.workers > everyone.workers
+    assert some.worker_bytes < everyone.worker_bytes
+
+
+def test_with_ten_times_the_labels_the_end_of_following_them_is_ten_times_nearer(
+    unit_costs: UnitCosts, popularity: Popularity
+) -> None:
+    made = Plan(unit_costs, replace(ASSUMED, keep=False), popularity)
+    more = Plan(unit_costs, replace(ASSUMED, predictions_per_day=1e9, keep=False), popularity)
+    text = "following all labels fills every worker"
+    assert ceilings(made, unit_costs)[text] == pytest.approx(10 * ceilings(more, unit_costs)[text])
+
+
+def test_a_bill_is_what_is_used_times_its_price(unit_costs: UnitCosts, popularity: Popularity) -> None:
+    assumed = replace(ASSUMED, shard_bytes=16 * GIB, core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0)
+    made = Plan(unit_costs, assumed, popularity)
+    found = bill(made)
+    assert found is not None
+    dollars = {what: cost for what, (_, cost, _) in found.items() if cost}
+    assert made.shards is not None
+    assert dollars == {"cores of workers": 730.0 * made.workers, "cores of stores, 2 each": 730.0 * made.shards * 4}
 
 
 @pytest.mark.e2e
