@@ -1,23 +1,22 @@
 """One real Valkey cluster: primaries that share the slots, each with a replica; and where the 256 shards lie."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from redis.crc import key_slot
 
 from app.storage.redis_keys import SHARDS, shard_of
-from tests.servers import DURABLE, Server, free_cluster_port, valkey_binary, wait_until
+from tests.servers import Server, cluster, free_cluster_port, wait_until
 
 SLOTS = 16_384
 SLOT_OF_SHARD = {shard: key_slot(shard.encode()) for shard in SHARDS}
 PRIMARIES = 3
 NODE_TIMEOUT_MILLISECONDS = 2000
 OPTIONS = (
-    *DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT_MILLISECONDS),
+    "--cluster-node-timeout", str(NODE_TIMEOUT_MILLISECONDS),
     "--cluster-require-full-coverage", "no",  # otherwise one node that is away stops the others, too
     "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
 )  # fmt: skip
@@ -26,12 +25,6 @@ OPTIONS = (
 def slot_of(tenant: str) -> int:
     """The slot of all of a tenant's keys."""
     return SLOT_OF_SHARD[shard_of(tenant)]
-
-
-def even_ranges(nodes: int) -> list[tuple[int, int]]:
-    """The first and the last slot of each node when all have equally many, as `--cluster create` gives them."""
-    edges = [SLOTS * node // nodes for node in range(nodes + 1)]
-    return [(first, after - 1) for first, after in pairwise(edges)]
 
 
 def busiest_share(nodes: int) -> float:
@@ -56,10 +49,10 @@ class Member:
 class Cluster:
     """The nodes by their ports."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, nodes: Sequence[Server]) -> None:
         self._folder = folder
         self._stack = stack
-        self.nodes: dict[int, Server] = {}
+        self.nodes = {node.port: node for node in nodes}
 
     @property
     def url(self) -> str:
@@ -73,7 +66,8 @@ class Cluster:
 
     def add(self, name: str) -> Server:
         """Start a node outside the cluster."""
-        server = Server(valkey_binary(), self._folder / name, *OPTIONS, port=free_cluster_port())
+        first = self.running[0]
+        server = Server(first.program, self._folder / name, *first.arguments, port=free_cluster_port())
         self.nodes[server.port] = self._stack.enter_context(server).start()
         return server
 
@@ -97,15 +91,11 @@ class Cluster:
 @contextmanager
 def replicated_cluster(folder: Path) -> Iterator[Cluster]:
     """Three primaries, each with a replica; all end with the block."""
-    with ExitStack() as stack:
-        made = Cluster(folder, stack)
-        primaries = [made.add(f"primary {number}") for number in range(1, PRIMARIES + 1)]
-        for epoch, (node, (first, last)) in enumerate(zip(primaries, even_ranges(PRIMARIES), strict=True), start=1):
-            node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
-            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
-        replicas = [made.add(f"replica {number}") for number in range(1, PRIMARIES + 1)]
-        made.join(*primaries[1:], *replicas)
-        for primary, replica in zip(primaries, replicas, strict=True):
+    with cluster(folder, *OPTIONS) as primaries, ExitStack() as stack:
+        made = Cluster(folder, stack, primaries.nodes)
+        replicas = [made.add(f"replica {number}") for number in range(PRIMARIES)]
+        made.join(*replicas)
+        for primary, replica in zip(primaries.nodes, replicas, strict=True):
             replica.ask("CLUSTER", "REPLICATE", my_id(primary))
         made.wait_until_ok()
         yield made

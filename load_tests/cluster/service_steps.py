@@ -38,10 +38,10 @@ async def spread(deployment: Deployment) -> Step:
     held = {name: tenants_held(services[name]) for name in FIRST}
     added = {name: (resident_bytes(services[name].pid) - empty[name]) / MIB for name in FIRST}
     rows, on_nodes = [], []
-    for member, node in deployment.cluster.primaries().items():
+    for number, (member, node) in enumerate(deployment.cluster.primaries().items(), start=1):
         on_nodes.append(sum(member.has(slot_of(tenant)) for tenant in deployment.tenants))
         shards, data = sum(map(member.has, SLOT_OF_SHARD.values())), node.ask("INFO", "memory")["used_memory_dataset"]
-        rows.append((node.folder.name, shards, f"{on_nodes[-1]:,}", f"{node.ask('DBSIZE'):,}", f"{data / MIB:.1f}"))
+        rows.append((f"primary {number}", shards, f"{on_nodes[-1]:,}", f"{node.ask('DBSIZE'):,}", f"{data / MIB:.1f}"))
     tables = [
         table(("node", "shards of 256", "tenants", "keys", "data, MiB"), rows),
         table_of(

@@ -203,13 +203,10 @@ async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], at_once: int = 8
 ) -> dict[Item, Result]:
     """Do the same for every item, some of them at the same time."""
-    waiting, found = iter(items), {}
+    limit = asyncio.Semaphore(at_once)
 
-    async def some() -> None:
-        for item in waiting:
-            found[item] = await work(item)
+    async def one(item: Item) -> tuple[Item, Result]:
+        async with limit:
+            return item, await work(item)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(at_once):
-            group.create_task(some())
-    return found
+    return dict(await asyncio.gather(*map(one, items)))

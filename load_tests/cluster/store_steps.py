@@ -128,7 +128,7 @@ async def _complete(deployment: Deployment, tenants: list[str]) -> float:
 async def reshard(deployment: Deployment) -> Step:
     """Let a node join, and move its share of the 256 shards to it under traffic: half in one way, half in the other."""
     cluster, rows, errors = deployment.cluster, [], 0
-    node = await asyncio.to_thread(cluster.add, f"primary {PRIMARIES + 1}")
+    node = await asyncio.to_thread(cluster.add, "added")
     await asyncio.to_thread(cluster.join, node)
     await asyncio.to_thread(cluster.wait_until_ok)  # a new node refuses everything for two seconds
     sources = cluster.primaries()

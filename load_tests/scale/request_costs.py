@@ -52,7 +52,12 @@ def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
             kinds = by_kind(examples(EXAMPLES, features), [f"model-{features}"])
             loads[features] = service, {kind: kinds[kind] for kind in (Kind.PREDICT, Kind.FEEDBACK)}
         costs = in_turns(loads, sizes)
-    return [ModelFound(each, loaded[each][0], stored[each], loaded[each][1], costs[each]) for each in sizes.model_sizes]
+    found = []
+    for count in sizes.model_sizes:
+        resident, seconds = loaded[count]
+        each = (resident, resident / count, stored[count], stored[count] / count, seconds)
+        found.append(ModelFound(count, *each, costs[count]))
+    return found
 
 
 def _load(service: Measured, tenant: str) -> tuple[int, float]:
@@ -107,6 +112,7 @@ def _tenants(copies: Copies, tenants: int, stored: int, sizes: Sizes) -> Tenants
         start_seconds=start_seconds,
         ready_milliseconds=1e3 * median(service.seconds("GET", "/readyz") for _ in range(READY_REQUESTS)),
         resident_bytes=resident,
+        resident_bytes_each=(resident - empty) / tenants,
         empty_bytes=empty,
         store_bytes=stored,
         load_microseconds=1e6 * used.workers / tenants,

@@ -37,7 +37,6 @@ def _residents(folder: Path, features: int, tenants: int) -> ResidentsFound:
         snapshot_seconds, written = _snapshots(copies, min(tenants, SNAPSHOTS))
     return ResidentsFound(
         features=features,
-        tenants=tenants,
         resident_bytes=resident / tenants,
         store_bytes=stored / tenants,
         load_microseconds=1e6 * used.workers / tenants,

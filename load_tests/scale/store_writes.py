@@ -59,7 +59,8 @@ def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: in
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         writes = runner.run(_write(store.port, commands, connections, start + seconds))
     taken, worked, disk = time.perf_counter() - start, processor_seconds(store.pid) - worked, _disk_bytes(store) - disk
-    return WritesFound(kind, connections, writes / taken, worked / taken, disk / writes)
+    each = 1e6 * worked / writes
+    return WritesFound(kind, connections, writes / taken, each, worked / taken, disk / taken, disk / writes)
 
 
 async def _write(port: int, commands: Iterator[bytes], connections: int, until: float) -> int:

@@ -17,7 +17,7 @@ from app.storage.redis_keys import keys_of
 from load_tests.cluster.__main__ import report
 from load_tests.cluster.figures import LABELS, Figure, Step
 from load_tests.cluster.logs import Checked, compare
-from load_tests.cluster.nodes import SLOTS, Member, busiest_share, even_ranges, members_in, slot_of
+from load_tests.cluster.nodes import Member, busiest_share, members_in, slot_of
 from load_tests.cluster.services import Router, order
 from load_tests.harness.jobs import Percentiles
 from tests.load_tests.scripted import ScriptedPool
@@ -79,11 +79,9 @@ def test_the_router_passes_over_services_without_an_answer_for_the_next(
     assert router.home("tenant-1") == services[place]
 
 
-def test_slots_are_those_of_the_keys_and_ranges_cover_all_of_them() -> None:
+def test_slots_are_those_of_the_keys_and_few_nodes_share_the_shards_evenly() -> None:
     for tenant in TENANTS[:20]:
         assert key_slot(keys_of(tenant).log.encode()) == slot_of(tenant)
-    for nodes in (1, 3, 7, 256):
-        assert [slot for first, last in even_ranges(nodes) for slot in range(first, last + 1)] == list(range(SLOTS))
     assert busiest_share(4) < 1.1
     assert busiest_share(64) > 1.5
 

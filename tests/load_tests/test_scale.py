@@ -55,7 +55,7 @@ def costs(worker: float, rate: float, *kinds: Kind) -> Costs:
 def writes(labels: float, kept: float, blocks: float) -> list[WritesFound]:
     rates = {Kind.LABEL_WRITES: labels, Kind.KEPT_WRITES: kept, Kind.BLOCK_WRITES: blocks}
     return [
-        WritesFound(kind, connections, rate * share, 0.5, 2000.0)
+        WritesFound(kind, connections, rate * share, 50.0, 0.5, 2e6, 2000.0)
         for kind, rate in rates.items()
         for connections, share in ((1, 0.1), (256, 1.0))
     ]
@@ -70,8 +70,8 @@ def results() -> Results:
 
     def tenants(number: int) -> TenantsFound:
         asked = costs(130.0 + number / 1000, 6500.0, Kind.POPULAR, Kind.EVEN, Kind.EVEN_NOT_KEPT)
-        memory = ((200 << 20) + 25_000 * number, 200 << 20, 14_000 * number)
-        return TenantsFound(number, 1.5, 0.5, *memory, 1200.0, Work(0.01, 0.001), asked)
+        memory, idle = (200 << 20) + 25_000 * number, Work(0.01, 0.001)
+        return TenantsFound(number, 1.5, 0.5, memory, 25_000, 1200.0, idle, 200 << 20, 14_000 * number, asked)
 
     model, example = (Kind.PREDICT, Kind.FEEDBACK), (Kind.PREDICT, Kind.NOT_KEPT, Kind.FEEDBACK)
     return Results(
@@ -80,10 +80,12 @@ def results() -> Results:
         load_averages=(0.5, 1.5),
         minutes=11.0,
         workers={number: costs(120.0, 7000.0 * number, Kind.PREDICT, Kind.MIXED) for number in (1, 2)},
-        models=[ModelFound(n, 40 * n, 48 * n, 1e-6 * n, costs(120.0, 7000.0, *model)) for n in FULL.model_sizes],
+        models=[
+            ModelFound(n, 40 * n, 40, 48 * n, 48, 1e-6 * n, costs(120.0, 7000.0, *model)) for n in FULL.model_sizes
+        ],
         examples=[ExampleFound(n, 17 * n, costs(80.0 + n / 3, 7000.0, *example)) for n in FULL.example_sizes],
         tenants=[tenants(number) for number in FULL.tenant_counts],
-        residents=[ResidentsFound(*n, 12e3, 1e4, 1500.0, 150.0, 2.0, 4.0, 3000.0, 2e4) for n in FULL.residents],
+        residents=[ResidentsFound(n[0], 12e3, 1e4, 1500.0, 150.0, 2.0, 4.0, 3000.0, 2e4) for n in FULL.residents],
         tails=[TailFound(n, Figure([1.2, 1.1]), Figure([1.3 + n / 5e4]), 6_000_000 + 1100 * n) for n in FULL.tails],
         kept=KeptFound(1800, 330, 2000.0, 2200.5, 600.0),
         store=writes(12_000.0, 10_000.0, 2000.0),
