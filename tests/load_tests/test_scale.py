@@ -13,10 +13,23 @@ import pytest
 
 from load_tests.harness.sizes import FULL, QUICK
 from load_tests.harness.wrk import installed
-from load_tests.scale import request_costs, store_writes
 from load_tests.scale.assumptions import GIB, Assumptions, UnitCosts
+from load_tests.scale.costs import measure_models
 from load_tests.scale.page import scale_section
-from load_tests.scale.plan import Plan, bill, bytes_by_tenant, ceilings, limits, workers_for, writes_by_tenant
+from load_tests.scale.plan import (
+    MOST,
+    Need,
+    Plan,
+    Popularity,
+    bill,
+    by_ranges,
+    bytes_by_tenant,
+    ceilings,
+    limits,
+    shards_for,
+    workers_for,
+    writes_by_tenant,
+)
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import (
     CLUSTER,
@@ -36,7 +49,7 @@ from load_tests.scale.results import (
     Work,
     WritesFound,
 )
-from load_tests.scale.shards import MOST, Need, Popularity, by_ranges, shards_for
+from load_tests.scale.store import measure_writes
 from tests.load_tests.commands import ROOT, Command
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
@@ -258,10 +271,10 @@ def test_plots_have_text_and_are_twice_the_same(results: Results, tmp_path: Path
 @pytest.mark.timeout(180)
 @pytest.mark.skipif(not installed(), reason="wrk is not installed")
 def test_models_and_writes_are_measured(tmp_path: Path) -> None:
-    (model,) = request_costs.measure_models(tmp_path / "models", replace(QUICK, model_sizes=(20_000,)))
+    (model,) = measure_models(tmp_path / "models", replace(QUICK, model_sizes=(20_000,)))
     assert model.resident_bytes > 24 * model.features
     assert 0.0 < model.costs[Kind.PREDICT].worker.median < model.costs[Kind.FEEDBACK].worker.median
-    found = store_writes.measure(tmp_path / "store", replace(QUICK, store_seconds=0.2))
+    found = measure_writes(tmp_path / "store", replace(QUICK, store_seconds=0.2))
     for alone, together in zip(found[::3], found[2::3], strict=True):
         assert together.rate > alone.rate
         assert together.disk_bytes > 500.0
