@@ -32,7 +32,6 @@ STEPS = {
 
 
 def measure(folder: Path, sizes: Sizes) -> Report:
-    """Run all steps, and report."""
     load_before = machine.load_average()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         steps = runner.run(run(folder, sizes))
@@ -41,7 +40,6 @@ def measure(folder: Path, sizes: Sizes) -> Report:
 
 
 async def run(folder: Path, sizes: Sizes) -> dict[str, Step]:
-    """Run all steps on a cluster of their own."""
     say("starting a cluster: three primaries, each with a replica")
     found = {}
     with deployed(folder, sizes) as deployment:
@@ -56,7 +54,6 @@ async def run(folder: Path, sizes: Sizes) -> dict[str, Step]:
 
 
 def report(steps: Mapping[str, Step], facts: str) -> Report:
-    """The section of docs/scaling.md."""
     targets = [target for title, step in steps.items() for target in step.targets(title)]
     parts = {f"{number}. {title}": step.text for number, (title, step) in enumerate(steps.items(), start=1)}
     return Report("simulation", facts, targets, parts, DOCS / "scaling.md")

@@ -29,7 +29,6 @@ class Figure:
 
     @property
     def cell(self) -> str:
-        """As it is shown."""
         if isinstance(self.value, Percentiles):
             return latency_cell(self.value)
         return f"{self.value:,}" if isinstance(self.value, int) else (self.form or "{}").format(self.value)
@@ -64,5 +63,4 @@ class Step:
         self._figures = figures
 
     def targets(self, title: str) -> list[Target]:
-        """The targets of all figures."""
         return [target for figure in self._figures if (target := figure.target(title))]

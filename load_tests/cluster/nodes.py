@@ -42,7 +42,6 @@ class Member:
     slots: tuple[tuple[int, int], ...]
 
     def has(self, slot: int) -> bool:
-        """Whether a slot is served here."""
         return any(first <= slot <= last for first, last in self.slots)
 
 
@@ -61,11 +60,9 @@ class Cluster:
 
     @property
     def running(self) -> list[Server]:
-        """Those whose process runs."""
         return [node for node in self.nodes.values() if node.process is not None]
 
     def add(self, name: str) -> Server:
-        """Start a node outside the cluster."""
         first = self.running[0]
         server = Server(first.program, self._folder / name, *first.arguments, port=free_cluster_port())
         self.nodes[server.port] = self._stack.enter_context(server).start()

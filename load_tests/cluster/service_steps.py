@@ -132,7 +132,7 @@ async def kill(deployment: Deployment) -> Step:
     labelled = mine[::LABELLED_EVERY]
     quiet = [tenant for tenant in mine if tenant not in set(labelled)]
     before = await deployment.states(quiet)
-    async with Moderators(deployment, labelled) as moderators:
+    async with Moderators(deployment, labelled).running() as moderators:
         await asyncio.sleep(deployment.sizes.traffic_seconds)
         killed_at, sent_on = time.perf_counter(), deployment.router.sent_on
         deployment.services[KILLED].kill()  # the router finds out by itself

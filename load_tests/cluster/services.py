@@ -45,7 +45,6 @@ class Answer:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
         return self.end - self.begin
 
     def read(self, *fields: str) -> tuple[Any, ...]:
@@ -83,7 +82,6 @@ class Router:
         return answer
 
     async def send_to(self, service: str, method: str, path: str, body: bytes = b"") -> Answer:
-        """Ask one service, once."""
         begin = time.perf_counter()
         try:
             response = await self._pools[service].send(method, path, body)
@@ -105,12 +103,10 @@ _numbers = count()
 
 
 def new_id() -> str:
-    """A unique feedback_id."""
     return f"label-{next(_numbers)}"
 
 
 def prediction(tenant: str, *, keep: bool = False) -> bytes:
-    """The body of POST /predict."""
     return json.dumps({"tenant": tenant, "features": _features(tenant, PROBE), "keep": keep}).encode()
 
 
@@ -154,11 +150,9 @@ class Deployment:
             await asyncio.to_thread(self.services[name].is_ready)
 
     def tenants_of(self, service: str) -> list[str]:
-        """The tenants whose home it is now."""
         return [tenant for tenant in self.tenants if self.router.home(tenant) == service]
 
     async def predict(self, tenant: str) -> Answer:
-        """Ask a tenant's home."""
         return await self.router.send(tenant, "POST", "/predict", prediction(tenant))
 
     async def teach(self, tenant: str) -> None:

@@ -47,7 +47,7 @@ async def fail_over(deployment: Deployment) -> Step:
     await each(tenants, deployment.predict)  # all are in memory
     before = appended_again(deployment.folder.glob("service-*/service.log"))
     own, others = Moderators(deployment, mine), Moderators(deployment, rest)
-    async with Readers(deployment, tenants) as readers, others, own:
+    async with Readers(deployment, tenants).running() as readers, others.running(), own.running():
         await asyncio.sleep(deployment.sizes.traffic_seconds)
         killed = await _kill(primary, replica)
         promoted, not_ready = await asyncio.gather(asyncio.to_thread(_promoted, replica), _not_ready(deployment))
@@ -139,7 +139,7 @@ async def reshard(deployment: Deployment) -> Step:
             slots[source] = owned[: round(SHARDS_OF_NEW_NODE / PRIMARIES)][number::2]
         moving = set(chain.from_iterable(slots.values()))
         tenants = [tenant for tenant in deployment.tenants if slot_of(tenant) in moving]
-        async with Moderators(deployment, tenants, clients=8) as moderators:
+        async with Moderators(deployment, tenants, clients=8).running() as moderators:
             await asyncio.sleep(deployment.sizes.traffic_seconds)
             begin = time.perf_counter()
             for source, some in slots.items():

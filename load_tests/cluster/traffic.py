@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import count, cycle
 from typing import Self
 
@@ -22,26 +23,20 @@ class Readers:
         self._turns = cycle(tenants)
         self._clients = clients
         self._enough = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
         self.answers: list[Answer] = []
         self.done: list[tuple[float, float]] = []  # when a request was first sent, and had its final answer
 
     async def send(self, tenant: str) -> None:
-        """Ask for one prediction."""
         self.answers.append(await self._deployment.predict(tenant))
 
-    async def __aenter__(self) -> Self:
-        """Begin."""
-        self._tasks = [asyncio.create_task(self._run()) for _ in range(self._clients)]
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Let every client finish: a label must be acknowledged."""
-        self._enough.set()
-        if kind is not None:  # what the clients wait for may never come
-            for task in self._tasks:
-                task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=kind is not None)
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Self]:
+        """Let every client finish its request at the end of the block: a label must be acknowledged."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(self._clients):
+                tasks.create_task(self._run())
+            yield self
+            self._enough.set()
 
     async def _run(self) -> None:
         while not self._enough.is_set():
@@ -51,16 +46,12 @@ class Readers:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def wait_for(self, more: int) -> None:
-        """Return when so many more requests that are sent from now on are done; raises the error of a client."""
+        """Return when so many more requests that are sent from now on are done."""
         goal = len(self.done) + self._clients + more  # those under way were sent before
-        while len(self.done) < goal:
-            for task in self._tasks:
-                if task.done():
-                    task.result()
+        while len(self.done) < goal:  # noqa: ASYNC110 - an event for every goal is more code
             await asyncio.sleep(0.01)
 
     def answered(self, status: int) -> int:
-        """How many requests were answered so."""
         return sum(answer.status == status for answer in self.answers)
 
 
@@ -70,7 +61,6 @@ class Moderators(Readers):
     numbers = count(1000)
 
     async def send(self, tenant: str) -> None:
-        """Give one label."""
         feedback_id = new_id()
         body = label(tenant, next(self.numbers), feedback_id)
         while (answer := await self._deployment.router.send(tenant, "POST", "/feedback", body)).status != 200:

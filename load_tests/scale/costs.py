@@ -65,7 +65,6 @@ def measure_workers(folder: Path, sizes: Sizes) -> dict[int, Costs]:
 
 
 def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
-    """Models of every size in one worker."""
     stored, loads = {}, {}
     with Measured(folder, memory_budget_bytes=BUDGET).running() as service:
         for features in sizes.model_sizes:
@@ -94,7 +93,6 @@ def _load(service: Measured, tenant: str) -> tuple[int, float]:
 
 
 def measure_examples(folder: Path, sizes: Sizes) -> list[ExampleFound]:
-    """Examples of every size, for one tenant."""
     kinds, lengths = {}, {}
     for features in sizes.example_sizes:
         count = min(max(FEATURES_IN_ALL // features, LEAST), MOST)

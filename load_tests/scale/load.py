@@ -55,11 +55,9 @@ class Measured(Service):
         return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
 
     def idle(self, seconds: float) -> Work:
-        """Cores that are busy in this time."""
         return busy_cores(self.work, seconds)
 
     def store(self) -> "redis.Redis":
-        """A client of the embedded store."""
         return redis.Redis(unix_socket_path=str(self.socket))
 
     def store_bytes(self) -> int:
@@ -70,7 +68,6 @@ class Measured(Service):
         return client.call(self.port, method, path, body)
 
     def seconds(self, method: str, path: str, body: bytes = b"") -> float:
-        """How long one request takes."""
         start = time.perf_counter()
         client.call(self.port, method, path, body)
         return time.perf_counter() - start
@@ -126,7 +123,6 @@ def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, lis
 
 
 def body(request: bytes) -> bytes:
-    """The body of a whole request."""
     return request.partition(b"\r\n\r\n")[2]
 
 
@@ -144,7 +140,6 @@ class Copies:
         return f"copy-{self.features}-{number:06d}"
 
     def make(self, numbers: range) -> None:
-        """Import the first one, copy the others."""
         first = keys_of(self.name(0))
         if 0 in numbers:
             self.service.import_model(self.name(0), self.features)

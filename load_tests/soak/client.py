@@ -80,7 +80,7 @@ class Client:
     async def predict(self, request: Prediction) -> str:
         """Return the id for a later label; empty if the input was not kept, or no service answered."""
         begin = time.monotonic()
-        body = f'{{"tenant":"{request.tenant}","features":{request.example.features}}}'
+        body = f'{{"tenant":"{request.tenant}","features":{request.features}}}'
         for _ in range(ROUNDS):
             if (response := await self._post("/predict", body)) is None:
                 continue
@@ -121,7 +121,6 @@ class Client:
         self._ledger.given_up += [label.feedback_id for label in labels]
 
     def close(self) -> None:
-        """Close all connections."""
         for pool in self._pools:
             pool.close()
 
@@ -144,7 +143,6 @@ class Client:
         return None
 
     def _settle(self, label: Label, form: str, answer: dict[str, Any]) -> None:
-        """Note the final answer to a label."""
         if "status" not in answer:
             self._ledger.acknowledge(label, form, answer["version"], duplicate=answer.get("duplicate", False))
         elif answer["type"] == FORGOTTEN:
@@ -174,7 +172,6 @@ class Load:
         self._enough = asyncio.Event()
 
     async def teach(self) -> None:
-        """Give every tenant its vocabulary."""
         for label in self._traffic.first_labels():
             await self._client.give(label)
 
@@ -203,7 +200,7 @@ class Load:
             else:
                 prediction_id = await self._client.predict(request)
                 if request.label_after_seconds is not None:
-                    label = self._traffic.label(request.tenant, request.example, prediction_id)
+                    label = self._traffic.label(request.tenant, request.features, prediction_id)
                     tasks.create_task(self._give_later(label, request.label_after_seconds))
             due = max(due + pace, time.monotonic())
 

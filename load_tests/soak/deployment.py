@@ -96,7 +96,6 @@ class Deployment:
 
 @contextmanager
 def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:
-    """Start everything, and end it after this block."""
     with ExitStack() as stack:
         store = stack.enter_context(sentinel(folder / "store"))
         found = Deployment(folder, store, [], max(int(seconds / SNAPSHOTS), 1), store.primary)

@@ -71,7 +71,6 @@ class Disturbance:
 
 
 async def disturb(step: Step, deployment: Deployment, ledger: Ledger, watch: Watch) -> Disturbance:
-    """Take one step of the plan."""
     begin = time.monotonic()
     if step.action is Action.FAILOVER:
         return await _fail_over(deployment, ledger)

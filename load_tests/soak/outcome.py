@@ -62,7 +62,6 @@ class Outcome:
     tracebacks: int  # in the services' logs
 
     def of(self, *actions: Action) -> list[Disturbance]:
-        """The disturbances of some kinds."""
         return [each for each in self.disturbances if each.action in actions]
 
 
@@ -96,7 +95,6 @@ async def compare(deployment: Deployment) -> list[TenantFound]:
 
 
 def report(outcome: Outcome, machine: str) -> Report:
-    """The section of docs/performance.md."""
     parts = {"What happened": happened_table(outcome), "Memory of the services": memory_table(outcome)}
     return Report("soak", machine, targets(outcome), parts)
 
@@ -169,7 +167,6 @@ def moved(acknowledged: dict[str, StoredLabel], tenants: Sequence[TenantFound]) 
 
 
 def happened_table(outcome: Outcome) -> str:
-    """The run in figures."""
     ledger, failovers = outcome.ledger, outcome.of(Action.FAILOVER)
     restarts = {action: some for action in (Action.TERMINATE, Action.KILL) if (some := outcome.of(action))}
     seconds = {action: [each.end - each.begin for each in some] for action, some in restarts.items()}
@@ -204,7 +201,6 @@ def happened_table(outcome: Outcome) -> str:
 
 
 def memory_table(outcome: Outcome) -> str:
-    """Every period of a service, and the store."""
 
     def row(period: Period) -> tuple[str, ...]:
         pair = period.early_and_late()

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,23 +14,10 @@ import pytest
 
 from load_tests.harness.sizes import FULL, QUICK
 from load_tests.harness.wrk import installed
+from load_tests.scale import plan
 from load_tests.scale.assumptions import GIB, Assumptions, UnitCosts
 from load_tests.scale.costs import measure_models
 from load_tests.scale.page import scale_section
-from load_tests.scale.plan import (
-    MOST,
-    Need,
-    Plan,
-    Popularity,
-    bill,
-    by_ranges,
-    bytes_by_tenant,
-    ceilings,
-    limits,
-    shards_for,
-    workers_for,
-    writes_by_tenant,
-)
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import (
     CLUSTER,
@@ -55,6 +43,8 @@ from tests.load_tests.commands import ROOT, Command
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 PLOTS = ("features", "example", "tenants", "restart")
 ASSUMED = Assumptions(predictions_per_day=1e8, tenants=10_000)
+
+Planned = Callable[..., plan.Plan]
 
 
 def costs(worker: float, rate: float, *kinds: Kind) -> Costs:
@@ -107,13 +97,18 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def popularity() -> Popularity:
-    return Popularity.of(ASSUMED.tenants)
+def popularity() -> plan.Popularity:
+    return plan.Popularity.of(ASSUMED.tenants)
 
 
 @pytest.fixture(scope="module")
 def unit_costs(results: Results) -> UnitCosts:
     return UnitCosts(results)
+
+
+@pytest.fixture(scope="module")
+def planned(unit_costs: UnitCosts, popularity: plan.Popularity) -> Planned:
+    return lambda **changes: plan.Plan(unit_costs, replace(ASSUMED, **changes), popularity)
 
 
 def test_the_section_has_a_row_for_every_size_with_its_spread(results: Results) -> None:
@@ -154,14 +149,14 @@ def test_the_plan_says_how_many_workers_and_shards(results: Results) -> None:
     assert "No number of shards is enough." in slow
 
 
-def test_requests_reach_tenants_by_their_popularity(popularity: Popularity) -> None:
+def test_requests_reach_tenants_by_their_popularity(popularity: plan.Popularity) -> None:
     assert popularity.by_tag(popularity.shares).sum() == pytest.approx(1.0)
     assert popularity.distinct(0.001) == pytest.approx(0.001, rel=1e-3)
     assert popularity.distinct(1e9) == pytest.approx(ASSUMED.tenants)
     assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(ASSUMED.tenants) == 0.0
 
 
-def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: Popularity) -> None:
+def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: plan.Popularity) -> None:
     drawn = np.random.default_rng(1).choice(ASSUMED.tenants, 60_000, p=popularity.shares).tolist()
     held: dict[int, None] = {}
     missed = 0
@@ -175,82 +170,80 @@ def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popular
 
 
 def test_the_fewest_shards_are_taken_of_which_none_is_too_full() -> None:
-    need, hot = Need(10.0, np.full(MOST, 1.0 / MOST)), np.zeros(MOST)
+    need, hot = plan.Need(10.0, np.full(plan.MOST, 1.0 / plan.MOST)), np.zeros(plan.MOST)
     hot[0] = 1.0
-    even, uneven = shards_for([need]), shards_for([need], by_ranges)
+    even, uneven = plan.shards_for([need]), plan.shards_for([need], plan.by_ranges)
     assert even is not None
     assert uneven is not None
     assert 10 <= even < uneven
     assert need.fullest(even) <= 1.0 < need.fullest(even - 1)
-    assert shards_for([Need(1.1, hot)]) is None
+    assert plan.shards_for([plan.Need(1.1, hot)]) is None
 
 
 def test_every_worker_follows_so_that_each_has_less_for_requests() -> None:
-    assert workers_for(10.0, 0.0, 0.5) == 20
-    assert workers_for(10.0, 0.1, 0.5) == 25
+    assert plan.workers_for(10.0, 0.0, 0.5) == 20
+    assert plan.workers_for(10.0, 0.1, 0.5) == 25
     with pytest.raises(ValueError, match="following takes"):
-        workers_for(10.0, 0.5, 0.5)
+        plan.workers_for(10.0, 0.5, 0.5)
 
 
-def test_workers_are_busy_up_to_the_headroom(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    made = Plan(unit_costs, ASSUMED, popularity)
+def test_workers_are_busy_up_to_the_headroom(planned: Planned) -> None:
+    made = planned()
     busy = sum(made.worker_cores.values())
     assert busy / made.workers <= 0.5 < busy / (made.workers - 1)
 
 
-def test_nothing_kept_takes_nothing_of_the_store(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    made = Plan(unit_costs, replace(ASSUMED, keep=False), popularity)
+def test_nothing_kept_takes_nothing_of_the_store(planned: Planned) -> None:
+    made = planned(keep=False)
     kept = [some["kept predictions"] for some in (made.store_bytes, made.store_cores, made.disk_bytes_per_day)]
     assert kept == [0.0, 0.0, 0.0]
-    assert made.workers < Plan(unit_costs, ASSUMED, popularity).workers
+    assert made.workers < planned().workers
 
 
-def test_no_tenant_keeps_more_than_its_limit(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    stored = bytes_by_tenant(unit_costs, replace(ASSUMED, kept_of_each=5, retained_events=7), popularity)
+def test_no_tenant_keeps_more_than_its_limit(unit_costs: UnitCosts, popularity: plan.Popularity) -> None:
+    stored = plan.bytes_by_tenant(unit_costs, replace(ASSUMED, kept_of_each=5, retained_events=7), popularity)
     assert stored["kept predictions"].max() == 5 * unit_costs.kept_bytes
     assert stored["logs"].max() == 7 * unit_costs.event_bytes
-    short = bytes_by_tenant(unit_costs, replace(ASSUMED, kept_seconds=60.0, kept_of_each=10**9), popularity)
+    short = plan.bytes_by_tenant(unit_costs, replace(ASSUMED, kept_seconds=60.0, kept_of_each=10**9), popularity)
     assert short["kept predictions"].sum() == pytest.approx(60.0 * ASSUMED.predictions * unit_costs.kept_bytes)
 
 
-def test_a_busy_tenant_writes_blocks_so_that_it_takes_less_than_its_share(
-    unit_costs: UnitCosts, popularity: Popularity
+def test_a_busy_tenant_writes_blocks_and_so_less_than_its_share(
+    unit_costs: UnitCosts, popularity: plan.Popularity
 ) -> None:
-    writing = writes_by_tenant(unit_costs, ASSUMED, popularity)
+    writing = plan.writes_by_tenant(unit_costs, ASSUMED, popularity)
     assert writing[0] / writing.sum() < popularity.hottest
 
 
-def test_a_plan_has_room_where_it_says_so(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    made = Plan(unit_costs, ASSUMED, popularity)
+def test_a_plan_has_room_where_it_says_so(planned: Planned) -> None:
+    made = planned()
     assert made.shards is not None
     assert all(need.fullest(made.shards) <= 1.0 for need in made.needs.values())
-    used = list(limits(made).values())
+    used = list(plan.limits(made).values())
     assert used == sorted(used, reverse=True)
 
 
-def test_holding_fewer_tenants_trades_memory_for_loads(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    everyone, some = (Plan(unit_costs, replace(ASSUMED, held=held), popularity) for held in (1.0, 0.1))
+def test_holding_fewer_tenants_trades_memory_for_loads(planned: Planned) -> None:
+    everyone, some = planned(), planned(held=0.1)
     assert everyone.loads == 0.0 < some.loads
     assert some.workers > everyone.workers
     assert some.worker_bytes < everyone.worker_bytes
 
 
-def test_with_ten_times_the_labels_the_end_of_following_them_is_ten_times_nearer(
-    unit_costs: UnitCosts, popularity: Popularity
+def test_ten_times_the_labels_bring_the_end_of_following_ten_times_nearer(
+    planned: Planned, unit_costs: UnitCosts
 ) -> None:
-    made = Plan(unit_costs, replace(ASSUMED, keep=False), popularity)
-    more = Plan(unit_costs, replace(ASSUMED, predictions_per_day=1e9, keep=False), popularity)
+    some, more = planned(keep=False), planned(predictions_per_day=1e9, keep=False)
     text = "following all labels fills every worker"
-    assert ceilings(made, unit_costs)[text] == pytest.approx(10 * ceilings(more, unit_costs)[text])
+    assert plan.ceilings(some, unit_costs)[text] == pytest.approx(10 * plan.ceilings(more, unit_costs)[text])
 
 
-def test_a_bill_is_what_is_used_times_its_price(unit_costs: UnitCosts, popularity: Popularity) -> None:
-    assumed = replace(ASSUMED, shard_bytes=16 * GIB, core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0)
-    made = Plan(unit_costs, assumed, popularity)
-    found = bill(made)
+def test_a_bill_is_what_is_used_times_its_price(planned: Planned) -> None:
+    made = planned(shard_bytes=16 * GIB, core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0)
+    found = plan.bill(made)
     assert found is not None
-    dollars = {what: cost for what, (_, cost, _) in found.items() if cost}
     assert made.shards is not None
+    dollars = {what: cost for what, (_, cost, _) in found.items() if cost}
     assert dollars == {"cores of workers": 730.0 * made.workers, "cores of stores, 2 each": 730.0 * made.shards * 4}
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from load_tests.soak import client as module
 from load_tests.soak.client import FORGOTTEN, ROUNDS, Client, Ledger
-from load_tests.soak.traffic import TENANTS, VOCABULARY, Example, Label, Prediction, Traffic
+from load_tests.soak.traffic import TENANTS, VOCABULARY, Label, Prediction, Traffic
 from tests.load_tests.scripted import ScriptedPool
 
-PREDICTION = Prediction("acme", Example('{"a":1}', 1), None)
+PREDICTION = Prediction("acme", '{"a":1}', None)
 LABEL = Label("acme", "l-1", 1, '{"a":1}')
 PREDICTED = (200, '{"prediction_id":"p-1","score":0.5}')
 GIVEN = (200, '{"version":7,"duplicate":false}')
@@ -139,4 +139,4 @@ def test_most_requests_are_predictions_and_labels_come_in_every_form_under_uniqu
     assert tenants.keys() == set(TENANTS)
     assert tenants[TENANTS[0]] > 10 * tenants[TENANTS[-1]]
     assert len(known) == VOCABULARY
-    assert {name for each in predictions[:2000] for name in msgspec.json.decode(each.example.features)} <= known
+    assert {name for each in predictions[:2000] for name in msgspec.json.decode(each.features)} <= known
