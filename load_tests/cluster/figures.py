@@ -6,28 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from load_tests.cluster.logs import Checked
+from load_tests.harness.jobs import Percentiles, percentiles
 from load_tests.harness.report import Target, at_most, table
 
 LABELS, LOST = "labels acknowledged so far", "acknowledged labels lost, or learnt twice"
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """In milliseconds."""
-
-    p50: float
-    p99: float
-    worst: float
-
-    def __str__(self) -> str:
-        """As a cell of a table."""
-        return f"p50 {self.p50:.1f} ms, p99 {self.p99:.1f} ms, worst {self.worst:.1f} ms"
-
-
-def latency(seconds: Iterable[float]) -> Latency | None:
+def latency(seconds: Iterable[float]) -> Percentiles | None:
     """The latency of some requests; None without one."""
-    found = 1e3 * np.array(list(seconds))
-    return Latency(*np.percentile(found, [50, 99, 100]).tolist()) if found.size else None
+    found = np.array(list(seconds))
+    return percentiles(found) if found.size else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +23,14 @@ class Figure:
     """One figure; `most` is its target, in milliseconds for the p99 of a latency."""
 
     text: str
-    value: int | float | Latency | Checked | None
+    value: int | float | Percentiles | Checked | None
     form: str = ""
     most: float | None = None
 
     @property
     def cell(self) -> str:
-        """As it is shown."""
+        if isinstance(self.value, Percentiles):
+            return latency_cell(self.value)
         return f"{self.value:,}" if isinstance(self.value, int) else (self.form or "{}").format(self.value)
 
     def target(self, step: str) -> Target | None:
@@ -53,32 +42,25 @@ class Figure:
             return None
         if value is None:
             return Target(f"{name}, p99", f"at most {most:g} ms", "nothing", None)
-        if isinstance(value, Latency):
+        if isinstance(value, Percentiles):
             return at_most(f"{name}, p99", most, value.p99, " ms")
         if most:
             return at_most(name, most, value)
         return Target(name, "none", f"{value:,}" if value else "none", value == 0)
 
 
+def latency_cell(found: Percentiles) -> str:
+    """As a cell of a table."""
+    return f"p50 {found.p50:.1f} ms, p99 {found.p99:.1f} ms, worst {found.worst:.1f} ms"
+
+
 class Step:
     """What a step found."""
 
     def __init__(self, *figures: Figure, tables: Sequence[str] = ()) -> None:
-        self.figures = figures
-        self.tables = tables
-
-    @property
-    def text(self) -> str:
-        """As part of the page."""
-        rows = ((figure.text, figure.cell) for figure in self.figures)
-        return "\n\n".join([*self.tables, table(("what", "measured"), rows)])
+        self.values = {figure.text: figure.value for figure in figures}
+        self.text = "\n\n".join([*tables, table(("what", "measured"), ((each.text, each.cell) for each in figures))])
+        self._figures = figures
 
     def targets(self, title: str) -> list[Target]:
-        """The targets of all figures."""
-        return [target for figure in self.figures if (target := figure.target(title))]
-
-    def __getitem__(self, text: str) -> float:
-        """The value of the number with this text."""
-        (value,) = (figure.value for figure in self.figures if figure.text == text)
-        assert isinstance(value, int | float)
-        return value
+        return [target for figure in self._figures if (target := figure.target(title))]

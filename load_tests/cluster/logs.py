@@ -1,7 +1,9 @@
 """Whether the store has what was acknowledged: each label once, in a log without a gap."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
@@ -12,6 +14,7 @@ from app.storage.redis_keys import keys_of
 from tests.reliability.oracle import StoredLog
 
 READ_AT_ONCE = 200
+APPENDED_AGAIN = re.compile(r"had lost (\d+) events; they were appended again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +67,9 @@ def is_whole(log: StoredLog) -> bool:
     except AssertionError:
         return False
     return not log.entries or log.entries[0][0] == 1
+
+
+def appended_again(service_logs: Iterable[Path]) -> int:
+    """Events that a store had lost, and services appended again, by their own logs."""
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in service_logs)
+    return sum(int(found) for text in texts for found in APPENDED_AGAIN.findall(text))

@@ -1,20 +1,36 @@
-"""One real Valkey cluster: primaries that share the slots, each with a replica; all end with the block."""
+"""One real Valkey cluster: primaries that share the slots, each with a replica; and where the 256 shards lie."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from load_tests.cluster.slots import even_ranges
-from tests.servers import DURABLE, Server, free_cluster_port, valkey_binary, wait_until
+from redis.crc import key_slot
 
+from app.storage.redis_keys import SHARDS, shard_of
+from tests.servers import Server, cluster, free_cluster_port, wait_until
+
+SLOTS = 16_384
+SLOT_OF_SHARD = {shard: key_slot(shard.encode()) for shard in SHARDS}
 PRIMARIES = 3
 NODE_TIMEOUT_MILLISECONDS = 2000
 OPTIONS = (
-    *DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT_MILLISECONDS),
+    "--cluster-node-timeout", str(NODE_TIMEOUT_MILLISECONDS),
     "--cluster-require-full-coverage", "no",  # otherwise one node that is away stops the others, too
     "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
 )  # fmt: skip
+
+
+def slot_of(tenant: str) -> int:
+    """The slot of all of a tenant's keys."""
+    return SLOT_OF_SHARD[shard_of(tenant)]
+
+
+def busiest_share(nodes: int) -> float:
+    """How many times its fair part of the shards the fullest of so many nodes has, with equally many slots each."""
+    found = Counter(slot * nodes // SLOTS for slot in SLOT_OF_SHARD.values())
+    return max(found.values()) * nodes / len(SHARDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +42,16 @@ class Member:
     slots: tuple[tuple[int, int], ...]
 
     def has(self, slot: int) -> bool:
-        """Whether a slot is served here."""
         return any(first <= slot <= last for first, last in self.slots)
 
 
 class Cluster:
     """The nodes by their ports."""
 
-    def __init__(self, folder: Path, running: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, nodes: Sequence[Server]) -> None:
         self._folder = folder
-        self._running = running
-        self.nodes: dict[int, Server] = {}
-        self.names: dict[int, str] = {}
+        self._stack = stack
+        self.nodes = {node.port: node for node in nodes}
 
     @property
     def url(self) -> str:
@@ -45,66 +59,40 @@ class Cluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.nodes)
 
     @property
-    def living(self) -> list[Server]:
-        """Those whose process runs."""
+    def running(self) -> list[Server]:
         return [node for node in self.nodes.values() if node.process is not None]
 
     def add(self, name: str) -> Server:
-        """Start a node outside the cluster."""
-        server = Server(valkey_binary(), self._folder / name, *OPTIONS, port=free_cluster_port())
-        node = self._running.enter_context(server).start()
-        self.nodes[node.port], self.names[node.port] = node, name
-        return node
+        first = self.running[0]
+        server = Server(first.program, self._folder / name, *first.arguments, port=free_cluster_port())
+        self.nodes[server.port] = self._stack.enter_context(server).start()
+        return server
 
-    def meet(self, node: Server) -> None:
-        """Let a node join the others; return when all of them know it, and it takes keys."""
-        self.living[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
-        wait_until(lambda: all(_has_met(other, len(self.living)) for other in self.living), "a node does not join")
-        self.wait_until_ok()  # a new node refuses everything for two seconds
+    def join(self, *nodes: Server) -> None:
+        """Let nodes join the first one; return when all know each other."""
+        for node in nodes:
+            self.running[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
+        count = len(self.running)
+        wait_until(lambda: all(len(members(node)) == count for node in self.running), "the nodes do not meet")
 
-    def members(self) -> list[Member]:
-        """As the first node that lives sees them; a node that has failed is none."""
-        return members_in(bytes(self.living[0].ask("CLUSTER", "NODES")).decode())
-
-    def primaries(self) -> list[Server]:
+    def primaries(self) -> dict[Member, Server]:
         """Those with slots, in the order of these."""
-        with_slots = [member for member in self.members() if member.is_primary and member.slots]
-        return [self.nodes[member.port] for member in sorted(with_slots, key=lambda member: member.slots)]
-
-    def owner(self, slot: int) -> Server:
-        """The primary that has a slot."""
-        return next(self.nodes[member.port] for member in self.members() if member.is_primary and member.has(slot))
-
-    def replica_of(self, primary: Server) -> Server:
-        """The first one that follows it."""
-        (line, *_) = primary.ask("CLUSTER", "REPLICAS", my_id(primary))
-        return self.nodes[_port(bytes(line).decode().split()[1])]
+        found = [member for member in members(self.running[0]) if member.is_primary and member.slots]
+        return {member: self.nodes[member.port] for member in sorted(found, key=lambda member: member.slots)}
 
     def wait_until_ok(self) -> None:
         """Return when every node sees every slot, and every replica follows."""
-        wait_until(lambda: all(_is_ok(node) for node in self.living), "the cluster does not come together")
-
-
-def members_in(text: str) -> list[Member]:
-    """What CLUSTER NODES says; nodes that have failed or are not known yet are left out."""
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    return [_member(fields) for fields in lines if not {"fail", "handshake", "noaddr"} & set(fields[2].split(","))]
+        wait_until(lambda: all(_is_ok(node) for node in self.running), "the cluster does not come together")
 
 
 @contextmanager
 def replicated_cluster(folder: Path) -> Iterator[Cluster]:
-    """Three primaries, each with a replica."""
-    with ExitStack() as running:
-        made = Cluster(folder, running)
-        primaries = [made.add(f"primary {number}") for number in range(1, PRIMARIES + 1)]
-        for epoch, (node, (first, last)) in enumerate(zip(primaries, even_ranges(PRIMARIES), strict=True), start=1):
-            node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
-            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
-        replicas = [made.add(f"replica {number}") for number in range(1, PRIMARIES + 1)]
-        for node in made.living[1:]:
-            primaries[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
-        wait_until(lambda: all(_has_met(node, 2 * PRIMARIES) for node in made.living), "the nodes do not meet")
-        for primary, replica in zip(primaries, replicas, strict=True):
+    """Three primaries, each with a replica; all end with the block."""
+    with cluster(folder, *OPTIONS) as primaries, ExitStack() as stack:
+        made = Cluster(folder, stack, primaries.nodes)
+        replicas = [made.add(f"replica {number}") for number in range(PRIMARIES)]
+        made.join(*replicas)
+        for primary, replica in zip(primaries.nodes, replicas, strict=True):
             replica.ask("CLUSTER", "REPLICATE", my_id(primary))
         made.wait_until_ok()
         yield made
@@ -115,19 +103,25 @@ def my_id(node: Server) -> bytes:
     return bytes(node.ask("CLUSTER", "MYID"))
 
 
-def _member(fields: list[str]) -> Member:
-    ranges = [part.partition("-") for part in fields[8:] if not part.startswith("[")]  # [slot->-node]: under way
-    slots = tuple((int(first), int(last or first)) for first, _, last in ranges)
-    return Member(_port(fields[1]), "master" in fields[2].split(","), slots)
-
-
-def _port(address: str) -> int:
+def port_of(address: str) -> int:
+    """The port of an address in CLUSTER NODES, as in `127.0.0.1:7001@17001`."""
     return int(address.partition("@")[0].rpartition(":")[2])
 
 
-def _has_met(node: Server, how_many: int) -> bool:
-    text = bytes(node.ask("CLUSTER", "NODES")).decode()
-    return len(members_in(text)) == how_many
+def members(node: Server) -> list[Member]:
+    """The members that a node knows, without failed ones."""
+    return members_in(bytes(node.ask("CLUSTER", "NODES")).decode())
+
+
+def members_in(text: str) -> list[Member]:
+    """What CLUSTER NODES says; nodes that have failed or are not known yet are left out."""
+    found = []
+    for fields in filter(None, map(str.split, text.splitlines())):
+        if not {"fail", "handshake", "noaddr"} & (flags := set(fields[2].split(","))):
+            ranges = [part.partition("-") for part in fields[8:] if not part.startswith("[")]  # [slot->-node]: moving
+            slots = tuple((int(first), int(last or first)) for first, _, last in ranges)
+            found.append(Member(port_of(fields[1]), "master" in flags, slots))
+    return found
 
 
 def _is_ok(node: Server) -> bool:

@@ -8,9 +8,8 @@ from itertools import cycle
 from typing import Any
 
 from load_tests.cluster.figures import LABELS, Figure, Step, latency
-from load_tests.cluster.nodes import PRIMARIES
+from load_tests.cluster.nodes import SLOT_OF_SHARD, busiest_share, slot_of
 from load_tests.cluster.services import FIRST, Deployment, each, label, new_id, prediction
-from load_tests.cluster.slots import SLOT_OF_SHARD, busiest_share, slot_of
 from load_tests.cluster.traffic import Moderators
 from load_tests.harness.client import call
 from load_tests.harness.processes import Service, processor_seconds, resident_bytes
@@ -38,9 +37,13 @@ async def spread(deployment: Deployment) -> Step:
     homes, services = Counter(map(deployment.router.home, deployment.tenants)), deployment.services
     held = {name: tenants_held(services[name]) for name in FIRST}
     added = {name: (resident_bytes(services[name].pid) - empty[name]) / MIB for name in FIRST}
-    nodes, on_nodes = _nodes(deployment)
+    rows, on_nodes = [], []
+    for number, (member, node) in enumerate(deployment.cluster.primaries().items(), start=1):
+        on_nodes.append(sum(member.has(slot_of(tenant)) for tenant in deployment.tenants))
+        shards, data = sum(map(member.has, SLOT_OF_SHARD.values())), node.ask("INFO", "memory")["used_memory_dataset"]
+        rows.append((f"primary {number}", shards, f"{on_nodes[-1]:,}", f"{node.ask('DBSIZE'):,}", f"{data / MIB:.1f}"))
     tables = [
-        table(("node", "shards of 256", "tenants", "keys", "data, MiB"), nodes),
+        table(("node", "shards of 256", "tenants", "keys", "data, MiB"), rows),
         table_of(
             FIRST,
             ("service", lambda name: name),
@@ -59,42 +62,20 @@ async def spread(deployment: Deployment) -> Step:
     return Step(
         Figure("fullest service: tenants beside the even share", shares[0], "{:.2f} x", UNEVEN),
         Figure("fullest node: tenants beside the even share", shares[1], "{:.2f} x", UNEVEN),
-        Figure(
-            "tenants in the memory of a service that is not their home", sum((Counter(held) - homes).values()), most=0
-        ),
+        Figure("tenants held by another service than their home", (Counter(held) - homes).total(), most=0),
         tables=tables,
     )
 
 
-def _nodes(deployment: Deployment) -> tuple[list[tuple[str | int, ...]], list[int]]:
-    """A row for each primary, and how many tenants each has."""
-    members = {member.port: member for member in deployment.cluster.members()}
-    primaries, counts = deployment.cluster.primaries(), []
-    rows: list[tuple[str | int, ...]] = []
-    assert len(primaries) == PRIMARIES
-    for node in primaries:
-        has = members[node.port].has
-        counts.append(sum(has(slot_of(tenant)) for tenant in deployment.tenants))
-        shards, name = sum(map(has, SLOT_OF_SHARD.values())), deployment.cluster.names[node.port]
-        with node.client() as client:
-            used = client.info("memory")["used_memory_dataset"] / MIB
-            rows.append((name, shards, f"{counts[-1]:,}", f"{client.dbsize():,}", f"{used:.1f}"))
-    return rows, counts
-
-
 def tenants_held(service: Service) -> int:
-    """How many tenants a service has in memory, by its own metrics."""
-    return held_in(call(service.port, "GET", "/metrics").decode())
-
-
-def held_in(metrics: str) -> int:
-    """The tenants in memory of all workers together."""
+    """The tenants in memory of all workers together, by the service's own metrics."""
+    metrics = call(service.port, "GET", "/metrics").decode()
     return sum(int(float(value)) for value in HELD.findall(metrics))
 
 
 async def follow(deployment: Deployment) -> Step:
     """Look at what services use without requests, to follow the change feeds of all shards."""
-    primaries = deployment.cluster.primaries()
+    primaries = deployment.cluster.primaries().values()
 
     def used() -> tuple[float, ...]:
         return (
@@ -151,10 +132,11 @@ async def kill(deployment: Deployment) -> Step:
     labelled = mine[::LABELLED_EVERY]
     quiet = [tenant for tenant in mine if tenant not in set(labelled)]
     before = await deployment.states(quiet)
-    async with Moderators(deployment, labelled, "kill") as moderators:
+    async with Moderators(deployment, labelled).running() as moderators:
         await asyncio.sleep(deployment.sizes.traffic_seconds)
         killed_at, sent_on = time.perf_counter(), deployment.router.sent_on
-        deployment.kill(KILLED)
+        deployment.services[KILLED].kill()  # the router finds out by itself
+        deployment.pools[KILLED].close()
         answers = list((await each(mine, deployment.predict)).values())
         await moderators.wait_for(len(labelled))
     after = await deployment.states(quiet)
@@ -189,7 +171,7 @@ async def heat(deployment: Deployment) -> Step:
             await asyncio.sleep(0.001)
 
     for number, giver in zip(range(deployment.sizes.hot_labels), cycle(services)):
-        feedback_id = new_id("hot")
+        feedback_id = new_id()
         body = label(tenant, number, feedback_id)
         (version,) = (await deployment.router.send_to(giver, "POST", "/feedback", body)).read("version")
         acknowledged_at = time.perf_counter()

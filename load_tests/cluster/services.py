@@ -45,7 +45,6 @@ class Answer:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
         return self.end - self.begin
 
     def read(self, *fields: str) -> tuple[Any, ...]:
@@ -83,7 +82,6 @@ class Router:
         return answer
 
     async def send_to(self, service: str, method: str, path: str, body: bytes = b"") -> Answer:
-        """Ask one service, once."""
         begin = time.perf_counter()
         try:
             response = await self._pools[service].send(method, path, body)
@@ -104,18 +102,16 @@ def order(tenant: str, services: Iterable[str]) -> list[str]:
 _numbers = count()
 
 
-def new_id(kind: str) -> str:
-    """A unique feedback_id."""
-    return f"{kind}-{next(_numbers)}"
+def new_id() -> str:
+    return f"label-{next(_numbers)}"
 
 
-def prediction(tenant: str, number: int = PROBE, *, keep: bool = False) -> bytes:
-    """The body of POST /predict."""
-    return json.dumps({"tenant": tenant, "features": _features(tenant, number), "keep": keep}).encode()
+def prediction(tenant: str, *, keep: bool = False) -> bytes:
+    return json.dumps({"tenant": tenant, "features": _features(tenant, PROBE), "keep": keep}).encode()
 
 
 def label(tenant: str, number: int, feedback_id: str) -> bytes:
-    """The body of POST /feedback, of which each follows from the tenant and a number."""
+    """The body of POST /feedback, which follows from the tenant and a number."""
     return json.dumps({"tenant": tenant, **_labelled(tenant, number, feedback_id)}).encode()
 
 
@@ -134,45 +130,34 @@ class Deployment:
     """A cluster, services on it, the router in front of them, and the labels that were acknowledged so far."""
 
     def __init__(self, folder: Path, cluster: Cluster, sizes: Sizes) -> None:
-        self._folder = folder
-        self._pools: dict[str, Pool] = {}
+        self.folder = folder
         self.cluster = cluster
         self.sizes = sizes
         self.tenants = [f"tenant-{number:05d}" for number in range(sizes.cluster_tenants)]
         self.services: dict[str, Service] = {}
-        self.router = Router(self._pools)
+        self.pools: dict[str, Pool] = {}
+        self.router = Router(self.pools)
         self.acknowledged: dict[str, set[str]] = {tenant: set() for tenant in self.tenants}
 
     async def start(self, *names: str) -> None:
         """Start services, new ones or killed ones; return when all are ready. The router does not know them yet."""
         for name in names:
             if name not in self.services:
-                self.services[name] = Service(self._folder / f"service-{name}", redis_url=self.cluster.url, **SETTINGS)
-                self._pools[name] = Pool(self.services[name].port)
+                self.services[name] = Service(self.folder / f"service-{name}", redis_url=self.cluster.url, **SETTINGS)
+                self.pools[name] = Pool(self.services[name].port)
             self.services[name].start()
         for name in names:
             await asyncio.to_thread(self.services[name].is_ready)
 
-    def kill(self, name: str) -> None:
-        """Kill a service (-9). The router finds out by itself."""
-        self.services[name].kill()
-        self._pools[name].close()
-
-    def files(self, pattern: str) -> list[Path]:
-        """Files in the folders of the services."""
-        return list(self._folder.glob(f"service-*/{pattern}"))
-
     def tenants_of(self, service: str) -> list[str]:
-        """The tenants whose home it is now."""
         return [tenant for tenant in self.tenants if self.router.home(tenant) == service]
 
     async def predict(self, tenant: str) -> Answer:
-        """Ask a tenant's home."""
         return await self.router.send(tenant, "POST", "/predict", prediction(tenant))
 
     async def teach(self, tenant: str) -> None:
         """Give a tenant its first labels, and ask for a prediction that is kept."""
-        names = [new_id("first") for _ in range(self.sizes.first_labels)]
+        names = [new_id() for _ in range(self.sizes.first_labels)]
         items = [_labelled(tenant, number, name) for number, name in enumerate(names)]
         batch = json.dumps({"tenant": tenant, "items": items}).encode()
         (await self.router.send(tenant, "POST", "/feedback/batch", batch)).read()
@@ -195,11 +180,6 @@ class Deployment:
         given = {tenant: frozenset(self.acknowledged[tenant]) for tenant in tenants or self.tenants}
         return await asyncio.to_thread(check, self.cluster.url, given)
 
-    def disconnect(self) -> None:
-        """Close all connections, while the loop runs."""
-        for pool in self._pools.values():
-            pool.close()
-
 
 @contextmanager
 def deployed(folder: Path, sizes: Sizes) -> Iterator[Deployment]:
@@ -217,13 +197,10 @@ async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], at_once: int = 8
 ) -> dict[Item, Result]:
     """Do the same for every item, some of them at the same time."""
-    waiting, found = iter(items), {}
+    limit = asyncio.Semaphore(at_once)
 
-    async def some() -> None:
-        for item in waiting:
-            found[item] = await work(item)
+    async def one(item: Item) -> tuple[Item, Result]:
+        async with limit:
+            return item, await work(item)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(at_once):
-            group.create_task(some())
-    return found
+    return dict(await asyncio.gather(*map(one, items)))

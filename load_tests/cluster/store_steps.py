@@ -1,7 +1,6 @@
 """Steps of the store: a primary is killed, with labels that its replica lacks; and slots move to a new node."""
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from itertools import chain
@@ -11,9 +10,18 @@ from redis.exceptions import RedisClusterException, RedisError
 
 from app.storage.redis_keys import TENANTS
 from load_tests.cluster.figures import LABELS, Figure, Step, latency
-from load_tests.cluster.nodes import NODE_TIMEOUT_MILLISECONDS, PRIMARIES, Cluster, my_id
+from load_tests.cluster.logs import appended_again
+from load_tests.cluster.nodes import (
+    NODE_TIMEOUT_MILLISECONDS,
+    PRIMARIES,
+    SLOT_OF_SHARD,
+    Cluster,
+    members,
+    my_id,
+    port_of,
+    slot_of,
+)
 from load_tests.cluster.services import Deployment, each
-from load_tests.cluster.slots import SLOT_OF_SHARD, slot_of
 from load_tests.cluster.traffic import ERROR, Moderators, Readers
 from load_tests.harness.report import table
 from tests.servers import Server, wait_until
@@ -21,7 +29,6 @@ from tests.servers import Server, wait_until
 PATIENCE_SECONDS = 30.0
 UNREPLICATED_SECONDS = 0.3  # for which the replica is cut off before its primary dies
 APPENDED = "events that the replica lacked, and services appended again"
-APPENDED_AGAIN = re.compile(r"had lost (\d+) events; they were appended again")
 SHARDS_OF_NEW_NODE = len(SLOT_OF_SHARD) // (PRIMARIES + 1)
 KEYS_AT_ONCE = 100
 MIGRATE_MILLISECONDS = 5000
@@ -32,30 +39,31 @@ OVER = {b"success", b"failed", b"cancelled"}
 async def fail_over(deployment: Deployment) -> Step:
     """Kill the primary that also has the list of tenants, shortly after its replica was cut off."""
     cluster, tenants = deployment.cluster, deployment.tenants
-    primary = cluster.owner(key_slot(TENANTS.encode()))
-    replica = cluster.replica_of(primary)
-    member = next(member for member in cluster.members() if member.port == primary.port)
+    slot = key_slot(TENANTS.encode())
+    member, primary = next(found for found in cluster.primaries().items() if found[0].has(slot))
+    replica = cluster.nodes[port_of(primary.ask("CLUSTER", "REPLICAS", my_id(primary))[0].decode().split()[1])]
     mine = [tenant for tenant in tenants if member.has(slot_of(tenant))]
     rest = [tenant for tenant in tenants if not member.has(slot_of(tenant))]
     await each(tenants, deployment.predict)  # all are in memory
-    before = _appended_again(deployment)
-    own, others = Moderators(deployment, mine, "own"), Moderators(deployment, rest, "rest")
-    async with Readers(deployment, tenants) as readers, others, own:
+    before = appended_again(deployment.folder.glob("service-*/service.log"))
+    own, others = Moderators(deployment, mine), Moderators(deployment, rest)
+    async with Readers(deployment, tenants).running() as readers, others.running(), own.running():
         await asyncio.sleep(deployment.sizes.traffic_seconds)
         killed = await _kill(primary, replica)
-        promotion = asyncio.to_thread(_promoted, replica)
-        promoted, not_ready = await asyncio.gather(promotion, _not_ready(deployment))
+        promoted, not_ready = await asyncio.gather(asyncio.to_thread(_promoted, replica), _not_ready(deployment))
         complete = await _complete(deployment, mine)
         await own.wait_for(20)
-        await readers.once_around()
+        await readers.wait_for(len(tenants))
         await others.wait_for(20)
     await asyncio.to_thread(primary.start)  # as a replica of its successor
     await asyncio.to_thread(cluster.wait_until_ok)
+    appended = appended_again(deployment.folder.glob("service-*/service.log")) - before
+    rescued = len(list(deployment.folder.glob("service-*/rescued/*")))
     since = [answer for answer in readers.answers if answer.begin >= killed]
     accepted = min(answer.end for answer in own.answers if answer.status == 200 and answer.begin > killed)
     header = ("labels of tenants", "tenants", "acknowledged", "attempts refused", "longest wait, s")
     rows = (
-        (name, f"{len(some):,}", *_labels(moderators, killed))
+        (name, f"{len(some):,}", *moderators.cells(killed))
         for name, some, moderators in (("on the dead node", mine, own), ("on other nodes", rest, others))
     )
     return Step(
@@ -64,22 +72,15 @@ async def fail_over(deployment: Deployment) -> Step:
         Figure("predictions meanwhile, for all tenants", len(since)),
         Figure("predictions refused", sum(answer.status != 200 for answer in since), most=0),
         Figure("predictions meanwhile", latency(answer.seconds for answer in since)),
-        Figure("labels of tenants on other nodes refused", others.refused, most=0),
+        Figure("labels of tenants on other nodes refused", len(others.answers) - others.answered(200), most=0),
         Figure("answers of 500 to labels", own.answered(ERROR) + others.answered(ERROR), most=0),
         Figure("services that answered 503 at /readyz meanwhile", not_ready),
-        Figure(APPENDED, _appended_again(deployment) - before),
+        Figure(APPENDED, appended),
         Figure("from the promotion until its tenants had all their labels", complete - promoted, "{:.1f} s"),
-        Figure("models set aside in a file", len(deployment.files("rescued/*")), most=0),
+        Figure("models set aside in a file", rescued, most=0),
         Figure(LABELS, await deployment.checked()),
         tables=[table(header, rows)],
     )
-
-
-def _labels(moderators: Moderators, moment: float) -> tuple[str, str, str]:
-    """Acknowledged since a moment, attempts refused, and the longest wait."""
-    seconds, errors = moderators.seconds_since(moment), moderators.answered(ERROR)
-    refused = f"{moderators.refused:,}" + (f", {errors:,} of them with 500" if errors else "")
-    return f"{len(seconds):,}", refused, f"{max(seconds):.2f}"
 
 
 async def _kill(primary: Server, replica: Server) -> float:
@@ -124,25 +125,21 @@ async def _complete(deployment: Deployment, tenants: list[str]) -> float:
     return time.perf_counter()
 
 
-def _appended_again(deployment: Deployment) -> int:
-    logs = (path.read_text(encoding="utf-8") for path in deployment.files("service.log"))
-    return sum(int(found) for text in logs for found in APPENDED_AGAIN.findall(text))
-
-
 async def reshard(deployment: Deployment) -> Step:
     """Let a node join, and move its share of the 256 shards to it under traffic: half in one way, half in the other."""
     cluster, rows, errors = deployment.cluster, [], 0
-    node = await asyncio.to_thread(cluster.add, f"primary {PRIMARIES + 1}")
-    await asyncio.to_thread(cluster.meet, node)
-    members, sources = {member.port: member for member in cluster.members()}, cluster.primaries()
+    node = await asyncio.to_thread(cluster.add, "added")
+    await asyncio.to_thread(cluster.join, node)
+    await asyncio.to_thread(cluster.wait_until_ok)  # a new node refuses everything for two seconds
+    sources = cluster.primaries()
     for number, (way, move) in enumerate({"key by key": move_key_by_key, "all at once": move_at_once}.items()):
         slots = {}
-        for source in sources:
-            owned = [slot for slot in SLOT_OF_SHARD.values() if members[source.port].has(slot)]
+        for member, source in sources.items():
+            owned = list(filter(member.has, SLOT_OF_SHARD.values()))
             slots[source] = owned[: round(SHARDS_OF_NEW_NODE / PRIMARIES)][number::2]
         moving = set(chain.from_iterable(slots.values()))
         tenants = [tenant for tenant in deployment.tenants if slot_of(tenant) in moving]
-        async with Moderators(deployment, tenants, "move", clients=8) as moderators:
+        async with Moderators(deployment, tenants, clients=8).running() as moderators:
             await asyncio.sleep(deployment.sizes.traffic_seconds)
             begin = time.perf_counter()
             for source, some in slots.items():
@@ -150,8 +147,8 @@ async def reshard(deployment: Deployment) -> Step:
             seconds = time.perf_counter() - begin
             await moderators.wait_for(len(tenants))
         errors += moderators.answered(ERROR)
-        rows.append((way, len(moving), f"{len(tenants):,}", f"{seconds:.1f}", *_labels(moderators, begin)))
-    member = next(member for member in cluster.members() if member.port == node.port)
+        rows.append((way, len(moving), f"{len(tenants):,}", f"{seconds:.1f}", *moderators.cells(begin)))
+    member = next(member for member in members(node) if member.port == node.port)
     header = ("way", "slots", "tenants in them", "seconds", "labels meanwhile", "attempts refused", "longest wait, s")
     return Step(
         Figure("shards of the new node, of 256", sum(map(member.has, SLOT_OF_SHARD.values()))),
@@ -181,12 +178,6 @@ def move_key_by_key(cluster: Cluster, source: Server, target: Server, slots: Seq
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", my_id(target))
         while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot, KEYS_AT_ONCE):
             source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, MIGRATE_MILLISECONDS, "KEYS", *keys)
-        others = [node for node in cluster.primaries() if node not in {source, target}]
+        others = [node for node in cluster.primaries().values() if node not in {source, target}]
         for node in (target, source, *others):
-            node.ask(
-                "CLUSTER",
-                "SETSLOT",
-                slot,
-                "NODE",
-                my_id(target),
-            )
+            node.ask("CLUSTER", "SETSLOT", slot, "NODE", my_id(target))

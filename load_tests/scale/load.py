@@ -1,7 +1,7 @@
 """Services under load: their requests and models, and what workers and store use of processors and memory."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
@@ -23,8 +23,6 @@ from tests.processes import descendants
 EXAMPLES = 1000
 SHORT = b'{"token:w0":1}'  # so short that loading the tenant is nearly all of the work
 NEVER = {"snapshot_every_events": 1_000_000_000, "snapshot_every_seconds": 31_536_000}
-COPIED_AT_ONCE = 100
-ASKED_AT_ONCE = 10_000
 
 Key = TypeVar("Key")
 
@@ -57,20 +55,22 @@ class Measured(Service):
         return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
 
     def idle(self, seconds: float) -> Work:
-        """Cores that are busy in this time."""
-        before, start = self.work(), time.perf_counter()
-        time.sleep(seconds)
-        used, taken = self.work().since(before), time.perf_counter() - start
-        return Work(used.workers / taken, used.store / taken)
+        return busy_cores(self.work, seconds)
+
+    def store(self) -> "redis.Redis":
+        return redis.Redis(unix_socket_path=str(self.socket))
 
     def store_bytes(self) -> int:
-        """Memory that the embedded store uses now."""
-        with redis.Redis(unix_socket_path=str(self.socket)) as store:
+        with self.store() as store:
             return int(store.info("memory")["used_memory"])
 
     def call(self, method: str, path: str, body: bytes = b"") -> bytes:
-        """Send one request; any status but 200 ends the benchmark."""
         return client.call(self.port, method, path, body)
+
+    def seconds(self, method: str, path: str, body: bytes = b"") -> float:
+        start = time.perf_counter()
+        client.call(self.port, method, path, body)
+        return time.perf_counter() - start
 
     def send(self, requests: Iterable[bytes], connections: int) -> Percentiles:
         """Send each request once; return the latencies."""
@@ -81,6 +81,14 @@ class Measured(Service):
         """Create a tenant whose model has learnt so many features, each once."""
         model = model_file(range(features), max(features, 1 << 22))
         client.call(self.port, "POST", f"/tenants/{tenant}/import", model, "application/octet-stream")
+
+
+def busy_cores(work: Callable[[], Work], seconds: float) -> Work:
+    """Cores that are busy in this time, by what was worked before and after it."""
+    before, start = work(), time.perf_counter()
+    time.sleep(seconds)
+    used, taken = work().since(before), time.perf_counter() - start
+    return Work(used.workers / taken, used.store / taken)
 
 
 def in_turns(loads: Mapping[Key, tuple[Measured, Mapping[Kind, list[bytes]]]], sizes: Sizes) -> dict[Key, Costs]:
@@ -115,7 +123,6 @@ def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, lis
 
 
 def body(request: bytes) -> bytes:
-    """The body of a whole request."""
     return request.partition(b"\r\n\r\n")[2]
 
 
@@ -130,21 +137,14 @@ class Copies:
     features: int
 
     def name(self, number: int) -> str:
-        """Of a tenant."""
         return f"copy-{self.features}-{number:06d}"
 
     def make(self, numbers: range) -> None:
-        """Import the first one, copy the others."""
+        first = keys_of(self.name(0))
         if 0 in numbers:
             self.service.import_model(self.name(0), self.features)
-        with redis.Redis(unix_socket_path=str(self.service.socket)) as store:
-            for some in _parts([number for number in numbers if number], COPIED_AT_ONCE):
-                self._copy(store, some)
-
-    def _copy(self, store: "redis.Redis", numbers: Sequence[int]) -> None:
-        first = keys_of(self.name(0))
-        with store.pipeline(transaction=False) as pipeline:
-            for name in map(self.name, numbers):
+        with self.service.store() as store, store.pipeline(transaction=False) as pipeline:
+            for name in map(self.name, filter(None, numbers)):
                 for kind in ("meta", "headers", "chunks"):
                     pipeline.copy(getattr(first, kind), getattr(keys_of(name), kind))
                 pipeline.zadd(TENANTS, {name: 0})
@@ -152,13 +152,5 @@ class Copies:
                 raise RuntimeError("a tenant could not be copied inside the store")
 
     def load(self, count: int, connections: int) -> Percentiles:
-        """Send each of the first tenants one request, which loads it; return the latencies of the last part."""
-        parts = [
-            self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in numbers), connections)
-            for numbers in _parts(range(count), ASKED_AT_ONCE)
-        ]
-        return parts[-1]
-
-
-def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (numbers[start : start + size] for start in range(0, len(numbers), size))
+        """Send each of the first tenants one request, which loads it; return the latencies."""
+        return self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in range(count)), connections)

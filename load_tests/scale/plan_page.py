@@ -2,61 +2,74 @@
 
 from dataclasses import replace
 
-from load_tests.harness.report import table
+from load_tests.harness.report import table, table_of
 from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
-from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Choices, Demand, Prices, UnitCosts, unit_costs
-from load_tests.scale.plan import Plan, bill, ceilings, limits, plan
+from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Assumptions, UnitCosts
+from load_tests.scale.plan import Plan, Popularity, bill, by_ranges, ceilings, limits, shards_for
 from load_tests.scale.results import Results
-from load_tests.scale.shards import Popularity, by_ranges, shards_for
 
-CHOSEN = Choices()
+ASSUMED = Assumptions()
 VARIANTS = {
-    "as planned: predictions are kept for an hour, 100 events of each log": CHOSEN,
-    "nothing is kept, feedback brings its features": replace(CHOSEN, keep=False),
+    "as planned: predictions are kept for an hour, 100 events of each log": ASSUMED,
+    "nothing is kept, feedback brings its features": replace(ASSUMED, keep=False),
     "the defaults: predictions for a day, 100,000 events": replace(
-        CHOSEN, kept_seconds=DAY_SECONDS, retained_events=100_000
+        ASSUMED, kept_seconds=DAY_SECONDS, retained_events=100_000
     ),
 }
 HELD = (1.0, 0.3, 0.1, 0.01)
 KIB = 1024.0
 
 
-def plan_section(results: Results, demand: Demand | None = None) -> str:
-    """Everything between the marks."""
-    demand, costs = demand or Demand(), unit_costs(results)
-    popularity = Popularity.of(demand.tenants)
-    made = plan(costs, demand, CHOSEN, popularity)
-    variants = {name: plan(costs, demand, choices, popularity) for name, choices in VARIANTS.items()}
-    held = [plan(costs, demand, replace(CHOSEN, held=share), popularity) for share in HELD]
+def plan_section(results: Results) -> str:
+    costs, popularity = UnitCosts(results), Popularity.of(ASSUMED.tenants)
+    made = Plan(costs, ASSUMED, popularity)
+    variants = [(name, Plan(costs, assumed, popularity)) for name, assumed in VARIANTS.items()]
+    held = [Plan(costs, replace(ASSUMED, held=share), popularity) for share in HELD]
     used = ((name, f"{share:.0%}") for name, share in limits(made).items())
     growth = ((name, f"{times:,.1f} times") for name, times in ceilings(made, costs).items())
     parts = {
-        "What is assumed": _assumed(demand, popularity),
+        "What is assumed": _assumed(popularity),
         "What was measured": _measured(costs),
         "What is needed": _needed(made, costs),
         "How full it is at the peak": table(("what", "used at the peak"), used),
         "Where more machines do not help": table(("what happens", "at this many times the requests"), growth),
-        "What is kept decides": _variants(variants),
-        "All tenants in memory, or only some": _held(held),
+        "What is kept decides": table_of(
+            variants,
+            ("what is kept", lambda row: row[0]),
+            ("workers", lambda row: row[1].workers),
+            ("shards", lambda row: "none are enough" if row[1].shards is None else row[1].shards),
+            ("memory of all primaries, GiB", lambda row: f"{sum(row[1].store_bytes.values()) / GIB:,.0f}"),
+            ("written in a day, GiB", lambda row: f"{sum(row[1].disk_bytes_per_day.values()) / GIB:,.0f}"),
+            ("a month", lambda row: _dollars(row[1])),
+        ),
+        "All tenants in memory, or only some": table_of(
+            held,
+            ("held", lambda made: f"{made.assumed.held:.0%}"),
+            ("loads per second", lambda made: f"{made.loads:,.0f}"),
+            ("share of requests that wait for one", lambda made: f"{made.loads / made.assumed.predictions:.1%}"),
+            ("workers", lambda made: made.workers),
+            ("memory of each, GiB", lambda made: f"{made.worker_bytes / GIB:.1f}"),
+            ("a month", _dollars),
+        ),
         "What it costs": _prices(made),
     }
     return "\n\n".join(f"### {title}\n{text}" for title, text in parts.items())
 
 
-def _assumed(demand: Demand, popularity: Popularity) -> str:
-    choices, mean = CHOSEN, demand.predictions / demand.peak
-    kept, memory = choices.kept_seconds / 3600, choices.shard_bytes / GIB
+def _assumed(popularity: Popularity) -> str:
+    some, mean = ASSUMED, ASSUMED.predictions / ASSUMED.peak
+    kept, memory = some.kept_seconds / 3600, some.shard_bytes / GIB
     rows = [
-        ("predictions a day", f"{demand.predictions_per_day:,.0f}: {mean:,.0f} a second in the mean"),
-        ("at the peak", f"{demand.peak:g} times the mean: {demand.predictions:,.0f} a second"),
-        ("labels", f"{demand.labelled:.0%} of the predictions: {demand.labels:,.0f} a second at the peak"),
-        ("tenants", f"{demand.tenants:,}, by Zipf's law: the hottest has {popularity.hottest:.1%} of all requests"),
+        ("predictions a day", f"{some.predictions_per_day:,.0f}: {mean:,.0f} a second in the mean"),
+        ("at the peak", f"{some.peak:g} times the mean: {some.predictions:,.0f} a second"),
+        ("labels", f"{some.labelled:.0%} of the predictions: {some.labels:,.0f} a second at the peak"),
+        ("tenants", f"{some.tenants:,}, by Zipf's law: the hottest has {popularity.hottest:.1%} of all requests"),
         ("features", f"{EXAMPLE_FEATURES} in an example, {FEATURES:,} in a tenant's model"),
-        ("headroom", f"what machines can be added for is used up to {choices.used:.0%} at the peak"),
-        ("the fullest worker", f"has {choices.balance:g} times the mean at most: the balancer sees to it"),
-        ("predictions are kept", f"for {kept:g} h, {choices.kept_of_each:,} of a tenant at most"),
-        ("logs", f"of {choices.log_days:g} days, but no more than {choices.retained_events:,} events of a tenant"),
-        ("snapshots", f"every {choices.snapshot_seconds:g} s of every tenant that was labelled meanwhile"),
+        ("headroom", f"what machines can be added for is used up to {some.used:.0%} at the peak"),
+        ("the fullest worker", f"has {some.balance:g} times the mean at most: the balancer sees to it"),
+        ("predictions are kept", f"for {kept:g} h, {some.kept_of_each:,} of a tenant at most"),
+        ("logs", f"of {some.log_days:g} days, but no more than {some.retained_events:,} events of a tenant"),
+        ("snapshots", f"every {some.snapshot_seconds:g} s of every tenant that was labelled meanwhile"),
         ("a shard", f"has {memory:g} GiB of memory, a disk as fast as the one measured, and a replica"),
     ]
     return table(("what", "how much"), rows)
@@ -88,8 +101,8 @@ def _measured(costs: UnitCosts) -> str:
 
 
 def _needed(made: Plan, costs: UnitCosts) -> str:
-    alone = (made.choices.used - made.following) / costs.predict.workers / made.demand.peak * DAY_SECONDS
-    growth = made.demand.labels_per_day * costs.event_bytes / GIB
+    alone = (made.assumed.used - made.following) / costs.predict.workers / made.assumed.peak * DAY_SECONDS
+    growth = made.assumed.labels_per_day * costs.event_bytes / GIB
     rows = [
         ("workers, each a service of its own with one core", f"{made.workers:,}"),
         ("predictions of one of them in a day", f"{alone:,.0f}, if it had nothing else to do"),
@@ -116,34 +129,12 @@ def _sum(parts: dict[str, float], unit: float, form: str, name: str = "") -> str
     return f"{sum(parts.values()) / unit:{form}}{name} ({each})"
 
 
-def _variants(plans: dict[str, Plan]) -> str:
-    def row(name: str, made: Plan) -> tuple[object, ...]:
-        stored, written = (sum(some.values()) / GIB for some in (made.store_bytes, made.disk_bytes_per_day))
-        shards = "none are enough" if made.shards is None else made.shards
-        return (name, made.workers, shards, f"{stored:,.0f}", f"{written:,.0f}", _dollars(made))
-
-    header = ("what is kept", "workers", "shards", "memory of all primaries, GiB", "written in a day, GiB", "a month")
-    return table(header, (row(name, made) for name, made in plans.items()))
-
-
-def _held(plans: list[Plan]) -> str:
-    def row(made: Plan) -> tuple[object, ...]:
-        loads, share, memory = made.loads, made.loads / made.demand.predictions, made.worker_bytes / GIB
-        cost = _dollars(made)
-        return (f"{made.choices.held:.0%}", f"{loads:,.0f}", f"{share:.1%}", made.workers, f"{memory:.1f}", cost)
-
-    header = ("held", "loads per second", "share of requests that wait for one", "workers", "memory of each, GiB")
-    return table((*header, "a month"), map(row, plans))
-
-
 def _prices(made: Plan) -> str:
-    prices, found = Prices(), bill(made, Prices())
-    if found is None:
+    if (found := bill(made)) is None:
         return "No number of shards is enough."
-    core, gib, disk = prices.core_hour, prices.gib_hour, prices.disk_gib_month
-    each = (*(f"{price:g} an hour" for price in (core, gib, core, gib)), f"{disk:g} a month")
-    rows = ((what, f"{amount:,.0f}", price) for (what, (amount, _)), price in zip(found.items(), each, strict=True))
-    cents = 100 * _total(found) / (made.demand.predictions_per_day * 30.4 / 1e6)
+    rows = ((what, f"{amount:,.0f}", price) for what, (amount, _, price) in found.items())
+    dollars = sum(dollars for _, dollars, _ in found.values())
+    cents = 100 * dollars / (made.assumed.predictions_per_day * 30.4 / 1e6)
     return (
         "The prices are assumed, in dollars, of the order of cloud prices, without traffic and people.\n\n"
         + table(("what", "how many", "assumed price of each"), rows)
@@ -152,9 +143,4 @@ def _prices(made: Plan) -> str:
 
 
 def _dollars(made: Plan) -> str:
-    found = bill(made, Prices())
-    return "" if found is None else f"${_total(found):,.0f}"
-
-
-def _total(found: dict[str, tuple[float, float]]) -> float:
-    return sum(dollars for _, dollars in found.values())
+    return "" if (found := bill(made)) is None else f"${sum(dollars for _, dollars, _ in found.values()):,.0f}"

@@ -1,14 +1,21 @@
-"""What a run measures. It is stored as JSON, so that the tables and the plan can be made from it again."""
+"""What a run measures. It is stored as JSON, so that the tables and the plan can be made from it again.
 
+A field with columns is shown in its struct's table, in this order; the comments explain the others.
+"""
+
+from collections.abc import Sequence
 from enum import StrEnum
 from statistics import median
+from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 from msgspec import Struct
 
+from load_tests.harness.report import table
 from load_tests.harness.sizes import Sizes
 
 BLOCK = 25  # predictions of a busy tenant that are written together
 ONE_SERVER, CLUSTER = "one server", "a cluster of three"
+KIB, MIB = float(1 << 10), float(1 << 20)
 
 
 class Kind(StrEnum):
@@ -33,7 +40,6 @@ class Figure(Struct, frozen=True):
 
     @property
     def median(self) -> float:
-        """The typical value."""
         return median(self.rounds)
 
     def text(self, places: int = 0) -> str:
@@ -63,24 +69,43 @@ class Work(Struct, frozen=True):
     store: float
 
     def since(self, before: "Work") -> "Work":
-        """What was added."""
         return Work(self.workers - before.workers, self.store - before.store)
 
 
-class WorkersFound(Struct, frozen=True):
-    """One service with so many workers."""
+class Column(NamedTuple):
+    """How a field is shown; a `Work` has up to two columns."""
 
-    workers: int
-    costs: Costs
+    header: str
+    form: str = ""
+    unit: float | None = None
+
+
+def struct_table(rows: Sequence[Struct]) -> str:
+    """A Markdown table of the fields that have columns."""
+    hints = get_type_hints(type(rows[0]), include_extras=True)
+    columns = {name: [each for each in get_args(hint) if isinstance(each, Column)] for name, hint in hints.items()}
+    cells = ([_cell(row, name, *each) for name, some in columns.items() for each in enumerate(some)] for row in rows)
+    return table([column.header for some in columns.values() for column in some], cells)
+
+
+def _cell(row: Struct, name: str, place: int, column: Column) -> str:
+    value = getattr(row, name)
+    if isinstance(value, Figure):
+        return value.text(2)
+    if isinstance(value, Work):
+        value = (value.workers, value.store)[place]
+    return format(value / column.unit if column.unit else value, column.form)
 
 
 class ModelFound(Struct, frozen=True):
     """A tenant with so many features, of which every example has 100."""
 
-    features: int
-    resident_bytes: int  # that loading it adds to the worker
-    store_bytes: int  # of its snapshot
-    load_seconds: float
+    features: Annotated[int, Column("features", ",")]
+    resident_bytes: Annotated[int, Column("worker, MiB", ",.1f", MIB)]  # that loading it adds to the worker
+    resident_bytes_each: Annotated[float, Column("bytes per feature", ",.0f")]
+    store_bytes: Annotated[int, Column("store, MiB", ",.1f", MIB)]  # of its snapshot
+    store_bytes_each: Annotated[float, Column("bytes per feature", ",.0f")]
+    load_seconds: Annotated[float, Column("to load, s", ".2f")]
     costs: Costs
 
 
@@ -95,43 +120,38 @@ class ExampleFound(Struct, frozen=True):
 class TenantsFound(Struct, frozen=True):
     """So many tenants, all in the memory of one worker."""
 
-    tenants: int
-    start_seconds: float  # to ready, with all tenants in the store and none in memory
-    ready_milliseconds: float  # of /readyz, with all tenants in memory
-    resident_bytes: int
+    tenants: Annotated[int, Column("tenants", ",")]
+    start_seconds: Annotated[float, Column("start to ready, s", ".1f")]  # with none of them in memory
+    ready_milliseconds: Annotated[float, Column("/readyz, ms", ".1f")]  # with all of them in memory
+    resident_bytes: Annotated[int, Column("worker, MiB", ",.0f", MIB)]
+    resident_bytes_each: Annotated[float, Column("KiB per tenant", ",.0f", KIB)]
+    load_microseconds: Annotated[float, Column("to load each: worker, us", ",.0f")]  # the request included
+    idle: Annotated[Work, Column("worker idle, cores", ".3f"), Column("store idle, cores", ".3f")]
     empty_bytes: int  # of the same process before it loads any
     store_bytes: int  # of all tenants together
-    load_microseconds: float  # of processor time, the request included
-    idle: Work
     costs: Costs
-
-    @property
-    def bytes_each(self) -> float:
-        """Memory of a tenant in the worker."""
-        return (self.resident_bytes - self.empty_bytes) / self.tenants
 
 
 class ResidentsFound(Struct, frozen=True):
     """Tenants of one size: what each takes."""
 
-    features: int
-    tenants: int
-    resident_bytes: float
-    store_bytes: float
-    load_microseconds: float  # of the worker's processor time, the request included
-    load_store_microseconds: float
-    load_p50: float  # milliseconds to the first answer, without other requests
-    load_p99: float
-    snapshot_microseconds: float  # of the worker's processor time, for a snapshot after one label
-    snapshot_bytes: float
+    features: Annotated[int, Column("features", ",")]
+    resident_bytes: Annotated[float, Column("worker, KiB", ",.0f", KIB)]
+    store_bytes: Annotated[float, Column("store, KiB", ",.0f", KIB)]
+    load_microseconds: Annotated[float, Column("to load: worker, us", ",.0f")]  # the request included
+    load_store_microseconds: Annotated[float, Column("to load: store, us", ",.0f")]
+    load_p50: Annotated[float, Column("to load: p50, ms", ".1f")]  # to the first answer, without other requests
+    load_p99: Annotated[float, Column("to load: p99, ms", ".1f")]
+    snapshot_microseconds: Annotated[float, Column("a snapshot: worker, us", ",.0f")]  # after one label
+    snapshot_bytes: Annotated[float, Column("a snapshot: written, KiB", ",.0f", KIB)]
 
 
 class TailFound(Struct, frozen=True):
     """A restart with so many events behind the snapshot."""
 
-    events: int
-    ready_seconds: Figure
-    first_answer_seconds: Figure  # from the start of the process, too
+    events: Annotated[int, Column("events behind the snapshot", ",")]
+    ready_seconds: Annotated[Figure, Column("to ready, s")]
+    first_answer_seconds: Annotated[Figure, Column("to the tenant's first answer, s")]  # from the start, too
     store_bytes: int  # used in all
 
 
@@ -148,22 +168,31 @@ class KeptFound(Struct, frozen=True):
 class WritesFound(Struct, frozen=True):
     """One kind of write to one store, over connections that each wait for the answer."""
 
-    kind: str
-    connections: int
-    rate: float
-    cores: float  # of the store
+    kind: Annotated[str, Column("writes")]
+    connections: Annotated[int, Column("on their way at once")]
+    rate: Annotated[float, Column("per second", ",.0f")]
+    store_microseconds: Annotated[float, Column("store, us", ".0f")]
+    cores: Annotated[float, Column("store, cores", ".2f")]
+    disk_rate: Annotated[float, Column("to disk, MB/s", ".1f", 1e6)]
     disk_bytes: float  # of the append-only file, for each write
 
 
 class FollowingFound(Struct, frozen=True):
-    """What following every change costs a worker, on a store of one kind."""
+    """What following every change costs a worker, on a store of one kind.
 
-    store: str
-    alone: float  # cores of the store without a worker
-    idle: Work  # one worker without requests
-    quiet: Work  # a second worker that holds none of the tenants, while there are no labels
-    follower: Work  # the same, while there are; the store's cores are of all work
-    label_microseconds: float  # that each label adds
+    The second worker holds none of the tenants: it is idle in `quiet`, and follows in `follower`.
+    """
+
+    store: Annotated[str, Column("store")]
+    alone: Annotated[float, Column("store without a worker, cores", ".3f")]
+    idle: Annotated[Work, Column("worker idle, cores", ".3f"), Column("store idle, cores", ".3f")]
+    quiet: Annotated[Work, Column("a second worker, cores", ".3f")]
+    follower: Annotated[
+        Work,
+        Column("the same while others are labelled, cores", ".3f"),
+        Column("store then, with all its work, cores", ".3f"),
+    ]
+    label_microseconds: Annotated[float, Column("for each label, us", ".0f")]
     costs: Costs
 
 
@@ -174,8 +203,7 @@ class Results(Struct, frozen=True):
     machine: list[str]
     load_averages: tuple[float, float]
     minutes: float
-    resumed: list[str]  # steps taken over from an interrupted run
-    workers: list[WorkersFound]
+    workers: dict[int, Costs]  # by the number of workers
     models: list[ModelFound]
     examples: list[ExampleFound]
     tenants: list[TenantsFound]

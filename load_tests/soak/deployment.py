@@ -1,7 +1,8 @@
-"""What is put under load: a primary, its replica and a Sentinel, and services that use them."""
+"""The deployment under load: a primary, its replica and a Sentinel, and services that use them."""
 
-import re
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ from load_tests.harness.processes import Service, ended
 from tests.servers import SentinelSetup, Server, free_cluster_port, sentinel
 
 SERVICES = 3
+PATIENCE_SECONDS = 60.0
+PAUSE_SECONDS = 0.05
 PATIENT_SECONDS, HASTY_SECONDS = 15.0, 0.5  # after which Sentinel takes a silent primary for dead
 PENDING_TTL_SECONDS = 60  # longer than a moderator takes; kept predictions then stop growing within a minute
 SNAPSHOTS = 20  # of each tenant in the course of the run
 KEEP_ALL = 10**12  # events of every log, so that all labels can be counted in the end
-APPENDED_AGAIN = re.compile(r"had lost (\d+) events; they were appended again")
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -33,9 +35,10 @@ class Node(Service):
 
     def __init__(self, folder: Path, name: str, **settings: object) -> None:
         port = free_cluster_port()
-        super().__init__(folder / name.replace(" ", "-"), port=port, **settings)
-        self.port = port
         self.name = name
+        self.log = folder / name.replace(" ", "-") / "service.log"
+        super().__init__(self.log.parent, port=port, **settings)
+        self.port = port
 
     @property
     def exit_code(self) -> int | None:
@@ -43,29 +46,12 @@ class Node(Service):
         assert self._process is not None
         return self._process.poll()
 
-    def is_alive_and_ready(self) -> bool:
-        """RuntimeError if it has ended."""
-        self.check_alive()
-        with suppress(OSError):
-            return send(self.port, "GET", "/readyz").status == 200
-        return False
-
-    def check_alive(self) -> None:
-        """RuntimeError if it has ended."""
-        if self.exit_code is not None:
-            raise RuntimeError(f"{self.name} has ended with {self.exit_code}: {self.log_tail()}")
-
     def shown(self, tenant: str) -> Shown | None:
         """A tenant as it shows it; None without an answer."""
         with suppress(OSError):
             response = send(self.port, "GET", f"/tenants/{tenant}")
             return msgspec.json.decode(response.body, type=Shown) if response.status == 200 else None
         return None
-
-    @property
-    def log_text(self) -> str:
-        """The whole log."""
-        return self._log.read_text(errors="replace")
 
 
 @dataclass(slots=True)
@@ -79,7 +65,7 @@ class Deployment:
     primary: Server  # the one that is written to
 
     def new_node(self, name: str) -> Node:
-        """A service more, with nothing but the store to begin from; not yet started."""
+        """A service that has nothing but the store; not yet started."""
         return Node(
             self.folder,
             name,
@@ -107,18 +93,9 @@ class Deployment:
             return bool(role[0] == b"slave" and role[2] == self.store.replica.port and role[3] == b"connected")
         return False
 
-    def appended_again(self) -> int:
-        """Events that the store had lost, and services appended again."""
-        return sum(int(found) for node in self.nodes for found in APPENDED_AGAIN.findall(node.log_text))
-
-    def rescued(self) -> int:
-        """Models that services could not append again, and wrote to files."""
-        return sum(1 for _ in self.folder.glob("*/rescued/*"))
-
 
 @contextmanager
 def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:
-    """Start everything; it has ended after this block."""
     with ExitStack() as stack:
         store = stack.enter_context(sentinel(folder / "store"))
         found = Deployment(folder, store, [], max(int(seconds / SNAPSHOTS), 1), store.primary)
@@ -128,3 +105,15 @@ def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:
         for node in found.nodes:
             node.is_ready()
         yield found
+
+
+async def until(holds: Callable[[], bool], seconds: float, otherwise: str = "") -> bool:
+    """Wait until something holds. If it does not within this time: TimeoutError with a text, False without one."""
+    deadline = time.monotonic() + seconds
+    while not await asyncio.to_thread(holds):
+        if time.monotonic() > deadline:
+            if otherwise:
+                raise TimeoutError(otherwise)
+            return False
+        await asyncio.sleep(PAUSE_SECONDS)
+    return True

@@ -1,14 +1,15 @@
-"""A benchmark as a command, with a temporary folder of its own and every process that was seen under it."""
+"""A benchmark as a command, with a temporary folder of its own, and every process that it starts."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tests.processes import began, command_of, descendants
+from tests.processes import command_of
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 400.0  # on a busy machine
@@ -21,7 +22,6 @@ class Command:
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
         self._output = folder / "output"
-        self._seen: dict[int, str] = {}
         command = [sys.executable, "-m", f"load_tests.{name}", *arguments]
         environment = os.environ | {"TMPDIR": str(self.temporary)}
         with self._output.open("wb") as output:
@@ -39,32 +39,31 @@ class Command:
         while text not in self.output:
             assert time.monotonic() < deadline, self.output
             assert self._process.poll() is None, self.output
-            self._look()
+            time.sleep(0.05)
         self._process.send_signal(sign)
         return self.wait()
 
     def wait(self) -> int:
         """The exit code."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._process.poll() is None and time.monotonic() < deadline:
-            self._look()
-        return self._process.wait(1)
+        return self._process.wait(PATIENCE_SECONDS)
 
     def left(self) -> list[str]:
         """Processes that have outlived it, and files."""
-        processes = [command_of(pid) for pid, beginning in self._seen.items() if began(pid) == beginning]
-        return processes + [path.name for path in self.temporary.iterdir()]
+        return [command_of(pid) for pid in self._running()] + [path.name for path in self.temporary.iterdir()]
 
-    def _look(self) -> None:
-        self._seen |= {pid: beginning for pid in descendants(self._process.pid) if (beginning := began(pid))}
-        time.sleep(0.05)
+    def _running(self) -> list[int]:
+        """The processes that have inherited the temporary folder."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended
+                if str(self.temporary).encode() in (process / "environ").read_bytes():
+                    found.append(int(process.name))
+        return found
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
+        for pid in self._running():
+            os.kill(pid, signal.SIGKILL)
         self._process.wait()
-        for pid, beginning in self._seen.items():
-            if began(pid) == beginning:
-                os.kill(pid, signal.SIGKILL)
