@@ -1,4 +1,4 @@
-"""Where an answer ends and what it says: as little of HTTP as needed, so that the client is never the bottleneck."""
+"""The verdicts in an answer."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from load_tests.harness.jobs import Verdict
 
 SHOWN = 1000
-LENGTH = b"content-length: "
 UNDECIDED = 0.5
 
 
@@ -15,73 +14,6 @@ class BadAnswer(Exception):
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data[:SHOWN].decode(errors="replace"))
-
-
-class HttpReader:
-    """Reads the answers on one connection, one at a time: with a content-length, or in chunks."""
-
-    def __init__(self) -> None:
-        self.closes = False  # whether the server closes the connection after this answer
-        self._held = b""
-
-    def read(self, data: bytes) -> bytes | None:
-        """Take received bytes; return the body once the answer is complete. BadAnswer unless its status is 2xx."""
-        if self._held:
-            data = self._held + data
-        head, blank, rest = data.partition(b"\r\n\r\n")
-        head = head.lower() + b"\r"
-        body = None
-        if blank and b"transfer-encoding: chunked" in head:
-            body = _unchunked(rest)
-        elif blank:
-            body = rest if len(rest) >= length_of(head) else None
-        if body is None:
-            self._held = data
-            return None
-        if data[9:10] != b"2":
-            raise BadAnswer(data)
-        self._held = b""
-        self.closes = b"connection: close" in head
-        return body
-
-
-class LineReader:
-    """Reads answers of one line each."""
-
-    closes = False
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    def read(self, data: bytes) -> bytes | None:
-        """Take received bytes; return the line once it is complete."""
-        self._held += data
-        if not self._held.endswith(b"\n"):
-            return None
-        line, self._held = self._held, b""
-        return line
-
-
-def length_of(head: bytes) -> int:
-    """The content-length of a head in lower case."""
-    _, found, after = head.partition(LENGTH)
-    if not found:
-        raise BadAnswer(head)
-    return int(after.partition(b"\r")[0])
-
-
-def _unchunked(rest: bytes) -> bytes | None:
-    if not rest.endswith(b"0\r\n\r\n"):
-        return None
-    parts: list[bytes] = []
-    place = 0
-    while (end := rest.find(b"\r\n", place)) >= 0:
-        size = int(rest[place:end], 16)
-        if size == 0:
-            return b"".join(parts)
-        parts.append(rest[end + 2 : end + 2 + size])
-        place = end + 2 + size + 2
-    return None
 
 
 def _labels(name: bytes) -> Callable[[bytes], list[bool]]:

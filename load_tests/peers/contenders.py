@@ -77,9 +77,13 @@ class Contender(ABC):
         pairs = zip(self.predicts(examples), self.learns(examples), strict=True)
         return [request for pair in pairs for request in pair]
 
-    def absent(self) -> str | None:
+    @property
+    def is_ours(self) -> bool:
+        return self.group is Group.OURS
+
+    def absent(self) -> str:
         """Why it cannot take part, in a sentence."""
-        return None
+        return ""
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,8 @@ class Library(Limit):
             server = stack.enter_context(ended(Server(command, port, folder / "learner.log").start()))
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
 
-    def absent(self) -> str | None:
-        return None if find_spec(self.package) else f"the Python package {self.package} is not installed"
+    def absent(self) -> str:
+        return "" if find_spec(self.package) else f"the Python package {self.package} is not installed"
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,6 @@ class Sluice(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        """Start it, with its embedded Valkey or with one in memory only."""
         with ExitStack() as stack:
             settings: dict[str, object] = {}
             if not self.durable:

@@ -85,8 +85,8 @@ class VowpalWabbit(Contender):
     def learn(self, example: Example) -> bytes:
         return _line(b"1 %g " % self.weight if example.label > 0 else b"-1 ", example)
 
-    def absent(self) -> str | None:
-        return None if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
+    def absent(self) -> str:
+        return "" if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
 
 
 def _line(head: bytes, example: Example) -> bytes:
@@ -121,7 +121,7 @@ class Rspamd(Contender):
     def learn(self, example: Example) -> bytes:
         return post("/learnspam" if example.label > 0 else "/learnham", example.raw, MAIL)
 
-    def absent(self) -> str | None:
+    def absent(self) -> str:
         return _not_installed("rspamd")
 
 
@@ -144,9 +144,9 @@ class Bogofilter(Contender):
     def learn(self, example: Example) -> bytes:
         return BOGOFILTER % (b"-s" if example.label > 0 else b"-n", example.raw)
 
-    def absent(self) -> str | None:
+    def absent(self) -> str:
         return _not_installed("bogofilter")
 
 
-def _not_installed(program: str) -> str | None:
-    return None if shutil.which(program) else f"{program} is not installed: on Debian, `apt-get install {program}`"
+def _not_installed(program: str) -> str:
+    return "" if shutil.which(program) else f"{program} is not installed: on Debian, `apt-get install {program}`"

@@ -123,7 +123,7 @@ def _snapshot_seconds(service: Service) -> float:
 
 
 def _by_kind(runs: list[Done]) -> dict[str, Percentiles]:
-    return {kind: percentiles(np.concatenate([each.latencies(kind) for each in runs])) for kind in runs[0].packed}
+    return {kind: percentiles(np.concatenate([each.latencies(kind) for each in runs])) for kind in runs[0].kinds}
 
 
 def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
