@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count, cycle
@@ -15,7 +16,7 @@ import uvloop
 
 from load_tests.harness.answers import VERDICTS, BadAnswer
 from load_tests.harness.client import Connection
-from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request
+from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Wire
 
 PREFIX, NUMBERS = secrets.token_hex(5).encode(), count()  # of unique ids
 LARGEST_VERDICT = 3  # exit codes of a mail filter: spam, ham, unsure, and no word list yet
@@ -56,11 +57,12 @@ class _Run:
     async def connect(self) -> None:
         """Send requests over one connection until the end."""
         with closing(Connection(self.job.port)) as connection:
-            fetch = {
+            fetches: dict[Wire, Callable[[bytes], Awaitable[bytes]]] = {
                 "http": connection.fetch,
                 "lines": connection.fetch_line,
                 "programs": partial(_execute, self.job.folder),
-            }[self.job.wire]
+            }
+            fetch = fetches[self.job.wire]
             while (request := self._next_request()) is not None:
                 data = _data(request)
                 sent = time.perf_counter()  # before it is open: a server that closes connections pays for new ones

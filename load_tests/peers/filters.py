@@ -15,10 +15,11 @@ from typing import ClassVar
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Server, ended, free_port, valkey
+from load_tests.harness.processes import Server, ended
 from load_tests.harness.traffic import post
-from load_tests.peers.contenders import MAIL, Contender, Place
+from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
+from tests.servers import free_port, valkey_server
 
 BITS = "22"  # hardly any two features collide
 SPECIAL = str.maketrans({":": "%c", "|": "%p", "%": "%%", " ": "%s", "\n": "%n", "\r": "%r", "\t": "%t"})
@@ -109,8 +110,8 @@ class Rspamd(Contender):
         configuration = folder / "rspamd.conf"
         insecure = ["--insecure"] if os.geteuid() == 0 else []  # it refuses to run as root without it
         command = ["rspamd", "--no-fork", *insecure, "--config", str(configuration)]
-        with valkey(folder, durable=False) as store_port:
-            text = RSPAMD.format(folder=folder, port=port, store_port=store_port)
+        with valkey_server(folder / "store", *IN_MEMORY) as store:
+            text = RSPAMD.format(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
             with ended(Server(command, port, folder / "daemon.log", terminates=True).start()) as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
