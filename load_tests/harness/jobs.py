@@ -54,19 +54,7 @@ class ConstantRate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     mark: bytes = b'"score":'
 
 
-class NdjsonStream(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """NDJSON both ways: blocks of lines go out as fast as the connection takes them, while answers are read."""
-
-    port: int
-    head: bytes
-    blocks: list[bytes]
-    connections: int
-    seconds: float
-    warm_up_seconds: float = 0.3
-    mark: bytes = b'"score":'
-
-
-Job = ClosedLoop | ConstantRate | NdjsonStream
+Job = ClosedLoop | ConstantRate
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The loops of the client, in a process of its own: closed, at a constant rate, and NDJSON streams."""
+"""The loops of the client, in a process of its own: closed, and at a constant rate."""
 
 import asyncio
 import secrets
@@ -16,25 +16,16 @@ import uvloop
 
 from load_tests.harness.answers import VERDICTS, BadAnswer
 from load_tests.harness.client import Connection
-from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Wire
+from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, Request, Wire
 
 PREFIX, NUMBERS = secrets.token_hex(5).encode(), count()  # of unique ids
 LARGEST_VERDICT = 3  # exit codes of a mail filter: spam, ham, unsure, and no word list yet
 PATIENCE_SECONDS = 20.0
-BUFFER_BYTES = 1 << 18
-WRITE_AHEAD_BYTES = 1 << 20  # some blocks: the server never waits for the client
-LAST_CHUNK = b"0\r\n\r\n"
 
 
 async def perform(job: Job) -> Done:
     """Run a job in this process."""
-    match job:
-        case ClosedLoop():
-            return await run_closed(job)
-        case ConstantRate():
-            return await run_at_rate(job)
-        case NdjsonStream():
-            return await run_streams(job)
+    return await (run_closed(job) if isinstance(job, ClosedLoop) else run_at_rate(job))
 
 
 class _Run:
@@ -157,46 +148,6 @@ async def _send_at_rate(
         for number in range(1, int(job.seconds * job.per_second) + 1):
             await asyncio.sleep(started + number / job.per_second - time.perf_counter())
             group.create_task(send(next(sources), time.perf_counter()))
-
-
-async def run_streams(job: NdjsonStream) -> Done:
-    """Stream until the time is over; every line must get its answer."""
-    started, worked = time.perf_counter(), time.process_time()
-    begin = started + job.warm_up_seconds
-    lines = await asyncio.gather(*(_stream(job, begin, offset) for offset in range(job.connections)))
-    elapsed, worked = time.perf_counter() - started, time.process_time() - worked
-    return Done(sum(lines), job.seconds, elapsed, worked, {})
-
-
-async def _stream(job: NdjsonStream, begin: float, offset: int) -> int:
-    """One long request; returns the lines that were answered within the measured time."""
-    stream, writer = await asyncio.open_connection("127.0.0.1", job.port)
-    writer.transport.set_write_buffer_limits(WRITE_AHEAD_BYTES)
-
-    async def write() -> int:
-        writer.write(job.head)
-        sent, blocks = 0, cycle(job.blocks[offset:] + job.blocks[:offset])
-        while time.perf_counter() < begin + job.seconds:
-            writer.write(next(blocks))
-            await writer.drain()  # the client's back-pressure
-            sent += 1
-        writer.write(LAST_CHUNK)
-        return sent
-
-    sending = asyncio.create_task(write())
-    received, end, lines = [], b"", 0
-    while end != LAST_CHUNK:
-        if not (data := await stream.read(BUFFER_BYTES)):
-            raise ConnectionError("the server closed a connection")
-        received.append(data)
-        if begin <= time.perf_counter() <= begin + job.seconds:
-            lines += (end[-1:] + data).count(b"}\n")
-        end = (end + data)[-len(LAST_CHUNK) :]
-    sent, body = await sending, b"".join(received)
-    writer.close()
-    if body[9:12] != b"200" or body.count(job.mark) != sent * job.blocks[0].count(b"}\n"):
-        raise BadAnswer(body)
-    return lines
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from subprocess import CalledProcessError
 from threading import Thread
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 from load_tests.harness.answers import VERDICTS, BadAnswer
 from load_tests.harness.client import Connection, Pool, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Verdict, percentiles
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Verdict, percentiles
 from load_tests.harness.loops import perform
 
 GET = Request(b"GET / HTTP/1.1\r\n")
@@ -174,23 +173,6 @@ def test_a_constant_rate_is_kept_and_a_wait_counts() -> None:
         found = run(job)
     assert found.answers == 20
     assert found.latencies("a")[-1] > 0.2  # the requests queue for the one connection
-
-
-@pytest.mark.parametrize("lost", [0, 1])
-def test_every_line_of_a_stream_needs_its_answer(lost: int) -> None:
-    answers = {GET.head: b"HTTP/1.1 200 OK\r\n\r\n", b"0\r\n": b"0\r\n\r\n"}
-    left = [lost]
-
-    def answer(line: bytes) -> bytes:
-        if line == b"{}\n" and left[0]:
-            left[0] -= 1
-            return b""
-        return answers.get(line, b'{"score":1}\n')
-
-    with answering(answer) as port:
-        job = NdjsonStream(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
-        with pytest.raises(CalledProcessError) if lost else nullcontext():
-            assert run(job).seconds == 0.1
 
 
 def test_a_program_is_a_contender(tmp_path: Path) -> None:
