@@ -5,10 +5,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
+from typing import TypeVar
 
 import msgspec
 
-from load_tests.harness.answers import BadAnswer
 from load_tests.harness.jobs import Done, Job
 
 TIMEOUT_SECONDS = 60.0
@@ -16,19 +16,36 @@ POOL_TIMEOUT_SECONDS = 15.0
 GRACE_SECONDS = 60.0
 UNTIMED_SECONDS = 900.0  # the slowest contender takes minutes for its turn
 JSON = "application/json"
+SHOWN = 1000  # bytes of a bad answer
+
+
+Found = TypeVar("Found")
 
 
 def run(job: Job) -> Done:
     """Run a job in a new process."""
-    answer = subprocess.run(
-        [sys.executable, "-m", "load_tests.harness.loops"],
-        input=msgspec.msgpack.encode(job),
+    seconds = job.seconds + GRACE_SECONDS if job.seconds else UNTIMED_SECONDS
+    return run_module("load_tests.harness.loops", job, Done, seconds)
+
+
+def run_module(module: str, given: object, found: type[Found], seconds: float, python: str = sys.executable) -> Found:
+    """Run a module that reads its input as msgpack, and writes what it found."""
+    answer = subprocess.run(  # noqa: S603 - our own module
+        [python, "-m", module],
+        input=msgspec.msgpack.encode(given),
         stdout=subprocess.PIPE,
         check=True,
-        timeout=job.seconds + GRACE_SECONDS if job.seconds else UNTIMED_SECONDS,
-        start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends the client
+        timeout=seconds,
+        start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends the process
     )
-    return msgspec.msgpack.decode(answer.stdout, type=Done)
+    return msgspec.msgpack.decode(answer.stdout, type=found)
+
+
+class BadAnswer(Exception):
+    """An answer that is an error, or not what the request asks for."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data[:SHOWN].decode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The loops of the client, in a process of its own: closed, and at a constant rate."""
 
 import asyncio
+import re
 import secrets
 import subprocess
 import sys
@@ -14,13 +15,13 @@ from itertools import count, cycle
 import msgspec
 import uvloop
 
-from load_tests.harness.answers import VERDICTS, BadAnswer
-from load_tests.harness.client import Connection
-from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, Request, Wire
+from load_tests.harness.client import BadAnswer, Connection
+from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, ConstantRate, Done, Job, Request, Verdict, Wire
 
 PREFIX, NUMBERS = secrets.token_hex(5).encode(), count()  # of unique ids
 LARGEST_VERDICT = 3  # exit codes of a mail filter: spam, ham, unsure, and no word list yet
 PATIENCE_SECONDS = 20.0
+UNDECIDED = 0.5
 
 
 async def perform(job: Job) -> Done:
@@ -148,6 +149,40 @@ async def _send_at_rate(
         for number in range(1, int(job.seconds * job.per_second) + 1):
             await asyncio.sleep(started + number / job.per_second - time.perf_counter())
             group.create_task(send(next(sources), time.perf_counter()))
+
+
+def _labels(name: bytes) -> Callable[[bytes], list[bool]]:
+    pattern = re.compile(rb'"%b":(-?1)\b' % name)
+
+    def read(answer: bytes) -> list[bool]:
+        if not (found := pattern.findall(answer)):
+            raise BadAnswer(answer)
+        return [label == b"1" for label in found]
+
+    return read
+
+
+def _bayes(answer: bytes) -> list[bool]:
+    """BAYES_SPAM among the symbols means: more likely spam than not."""
+    if b'"symbols"' not in answer:
+        raise BadAnswer(answer)
+    return [b'"BAYES_SPAM"' in answer]
+
+
+def _probability(answer: bytes) -> list[bool]:
+    """Verdict and probability; nothing while there is no word list."""
+    fields = answer.split()
+    return [len(fields) > 1 and float(fields[1]) > UNDECIDED]
+
+
+# Whether each example is an anomaly; no statement counts as normal.
+VERDICTS: dict[Verdict, Callable[[bytes], list[bool]]] = {
+    "label": _labels(b"label"),
+    "predicted": _labels(b"predicted"),
+    "sign": lambda answer: [float(answer.split()[0]) > 0.0],
+    "bayes": _bayes,
+    "probability": _probability,
+}
 
 
 if __name__ == "__main__":

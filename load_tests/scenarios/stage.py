@@ -1,6 +1,5 @@
 """A service of its own for each scenario; Locust in a process of its own; then peak rates by wrk, in turns."""
 
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from load_tests.harness.client import call, run
+from load_tests.harness.client import call, run, run_module
 from load_tests.harness.jobs import ClosedLoop, Request
 from load_tests.harness.processes import Service, ended
 from load_tests.harness.report import say
@@ -57,11 +55,12 @@ class Stage:
             taught = [Request(ask.http) for ask in teaching(asks, TAUGHT)]
             say(f"  teaching its tenants {len(taught):,} labels")
             run(ClosedLoop(port=service.port, requests=taught, connections=scenario.users))
-            before = counts_in(service.port)
+            before = _counts(service.port)
             say(f"  {scenario.users} users of Locust for {self.seconds:g} s")
             report = str(self.reports / f"{name}.html")
             plan = Plan(port=service.port, asks=asks, users=scenario.users, seconds=self.seconds, report=report)
-            found = self._swarm(plan)
+            grace = self.seconds + GRACE_SECONDS
+            found = run_module("load_tests.scenarios.swarm", plan, Found, grace, self.locust_python)
             added, wrong = _counts_since(service.port, before, asks, found)
             if scenario.has_peak:
                 self.kept[name] = service, [ask.http for ask in asks]
@@ -72,17 +71,6 @@ class Stage:
         for error in found.errors:
             say(f"  failed: {error}")
         return figures(found, added[LOADS], wrong)
-
-    def _swarm(self, plan: Plan) -> Found:
-        answer = subprocess.run(  # noqa: S603 - our own module
-            [self.locust_python, "-m", "load_tests.scenarios.swarm"],
-            input=msgspec.msgpack.encode(plan),
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=self.seconds + GRACE_SECONDS,
-            start_new_session=True,  # Ctrl-C goes to the benchmark, which then kills it
-        )
-        return msgspec.msgpack.decode(answer.stdout, type=Found)
 
     def peaks(self) -> dict[str, Figures]:
         """Peak rates of the services that stayed, also with a part of a core for each worker of some."""
@@ -125,7 +113,7 @@ class Stage:
         return found
 
 
-def counts_in(port: int) -> Counts:
+def _counts(port: int) -> Counts:
     """What the service itself has counted: no request may be lost between its count and Locust's."""
     return parse_counts(call(port, "GET", "/metrics").decode())
 
@@ -145,7 +133,7 @@ def _counts_since(port: int, before: Counts, asks: Iterable[Ask], found: Found) 
     """What was added, and by how much it differs from Locust's count; read again for a while if it does."""
     routes = {FEEDBACK: FEEDBACK_ROUTE} | {ask.name: ask.route for ask in asks}
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (wrong := miscounted(added := counts_in(port) - before, routes, found)) and time.monotonic() < deadline:
+    while (wrong := miscounted(added := _counts(port) - before, routes, found)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     return added, wrong
 

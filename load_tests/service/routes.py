@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from load_tests.harness import traffic
-from load_tests.harness.client import call, run
+from load_tests.harness.client import run
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
 from load_tests.harness.processes import Server, Service, ended, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
@@ -85,8 +85,8 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
         service.is_ready()
         loads = _loads(limit, service, sizes.load_seconds)
         for tenant in ("asked", "taught"):
-            for request in traffic.feedback_batches(traffic.examples(EXAMPLES), tenant, 500):
-                call(service.port, "POST", "/feedback/batch", request.body)
+            taught = traffic.feedback_batches(traffic.examples(EXAMPLES), tenant, 500)
+            run(ClosedLoop(port=service.port, requests=taught, marks=0))
         time.sleep(SETTLE_SECONDS)
         found: dict[str, Series] = {name: [] for name in loads}
         for _ in range(sizes.rounds):

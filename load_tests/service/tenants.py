@@ -68,8 +68,8 @@ def large_tenant(folder: Path, sizes: Sizes) -> Iterator[Service]:
         model = traffic.model_file(range(sizes.large_features))
         call(service.port, "POST", f"/tenants/{LARGE}/import", model, BINARY)
         examples = traffic.examples(sizes.tail_events // 2, sizes.large_features)  # each comes with both labels
-        for request in traffic.feedback_batches(examples, LARGE, TAIL_BATCH):
-            call(service.port, "POST", "/feedback/batch", request.body)
+        tail = traffic.feedback_batches(examples, LARGE, TAIL_BATCH)
+        run(ClosedLoop(port=service.port, requests=tail, marks=0))
         yield service
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from load_tests.harness.answers import VERDICTS, BadAnswer
-from load_tests.harness.client import Connection, Pool, run
+from load_tests.harness.client import BadAnswer, Connection, Pool, run
 from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Verdict, percentiles
-from load_tests.harness.loops import perform
+from load_tests.harness.loops import VERDICTS, perform
 
 GET = Request(b"GET / HTTP/1.1\r\n")
 
