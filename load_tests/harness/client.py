@@ -5,43 +5,47 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
+from typing import TypeVar
 
 import msgspec
-import uvloop
 
-from load_tests.harness import closed_loop, open_loop
-from load_tests.harness.answers import length_of
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream
+from load_tests.harness.jobs import Done, Job
 
 TIMEOUT_SECONDS = 60.0
 POOL_TIMEOUT_SECONDS = 15.0
 GRACE_SECONDS = 60.0
 UNTIMED_SECONDS = 900.0  # the slowest contender takes minutes for its turn
 JSON = "application/json"
+SHOWN = 1000  # bytes of a bad answer
+
+
+Found = TypeVar("Found")
 
 
 def run(job: Job) -> Done:
     """Run a job in a new process."""
+    seconds = job.seconds + GRACE_SECONDS if job.seconds else UNTIMED_SECONDS
+    return run_module("load_tests.harness.loops", job, Done, seconds)
+
+
+def run_module(module: str, given: object, found: type[Found], seconds: float, python: str = sys.executable) -> Found:
+    """Run a module that reads its input as msgpack, and writes what it found."""
     answer = subprocess.run(  # noqa: S603 - our own module
-        [sys.executable, "-m", __name__],
-        input=msgspec.msgpack.encode(job),
+        [python, "-m", module],
+        input=msgspec.msgpack.encode(given),
         stdout=subprocess.PIPE,
         check=True,
-        timeout=job.seconds + GRACE_SECONDS if job.seconds else UNTIMED_SECONDS,
-        start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends the client
+        timeout=seconds,
+        start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends the process
     )
-    return msgspec.msgpack.decode(answer.stdout, type=Done)
+    return msgspec.msgpack.decode(answer.stdout, type=found)
 
 
-async def perform(job: Job) -> Done:
-    """Run a job in this process."""
-    match job:
-        case ClosedLoop():
-            return await closed_loop.run(job)
-        case ConstantRate():
-            return await open_loop.run_at_rate(job)
-        case NdjsonStream():
-            return await open_loop.run_streams(job)
+class BadAnswer(Exception):
+    """An answer that is an error, or not what the request asks for."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data[:SHOWN].decode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +78,80 @@ def call(port: int, method: str, path: str, body: bytes = b"", content_type: str
     return response.body
 
 
+class Connection:
+    """A connection that opens with its first request, and again after the server has closed it."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def open(self) -> asyncio.StreamWriter:
+        if self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        return self._writer
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    async def send(self, request: bytes) -> Response:
+        """Send a whole HTTP request; OSError or EOFError without an answer."""
+        (await self.open()).write(request)
+        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        body = await self._chunks() if b"transfer-encoding: chunked" in head else await self._body(head)
+        if b"connection: close" in head:
+            self.close()
+        return Response(int(head[9:12]), body)
+
+    async def fetch(self, request: bytes) -> bytes:
+        """Send a whole HTTP request; BadAnswer unless its status is 2xx."""
+        response = await self.send(request)
+        if response.status // 100 != 2:
+            raise BadAnswer(b"%d: %b" % (response.status, response.body))
+        return response.body
+
+    async def fetch_line(self, request: bytes) -> bytes:
+        """Send a line; return the line that answers it."""
+        (await self.open()).write(request)
+        return await self._reader.readuntil(b"\n")
+
+    async def _body(self, head: bytes) -> bytes:
+        _, found, after = head.partition(b"content-length: ")
+        if not found:
+            raise BadAnswer(head)
+        return await self._reader.readexactly(int(after.partition(b"\r")[0]))
+
+    async def _chunks(self) -> bytes:
+        parts = []
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
+            parts.append(await self._reader.readexactly(size))
+            await self._reader.readexactly(2)
+        await self._reader.readexactly(2)
+        return b"".join(parts)
+
+
 class Pool:
     """Kept connections to one port, for asynchronous clients. Sends nothing twice."""
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._idle: list[Connection] = []
 
     async def send(self, method: str, path: str, body: bytes = b"") -> Response:
         """Send one request on a free connection, or a new one; OSError or EOFError without an answer."""
         fields = f"host: sluice\r\ncontent-type: {JSON}\r\ncontent-length: {len(body)}"
-        request = f"{method} {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body
-        writer = None
+        connection = self._idle.pop() if self._idle else Connection(self._port)
         try:
             async with asyncio.timeout(POOL_TIMEOUT_SECONDS):  # a TimeoutError is an OSError
-                kept = self._idle.pop() if self._idle else None
-                reader, writer = kept or await asyncio.open_connection("127.0.0.1", self._port)
-                writer.write(request)
-                answer = (await reader.readuntil(b"\r\n\r\n")).lower()
-                found = await reader.readexactly(length_of(answer))
+                response = await connection.send(f"{method} {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body)
         except BaseException:
-            if writer is not None:
-                writer.close()
+            connection.close()
             raise
-        if b"connection: close" in answer:
-            writer.close()
-        else:
-            self._idle.append((reader, writer))
-        return Response(int(answer[9:12]), found)
+        self._idle.append(connection)
+        return response
 
     def close(self) -> None:
         """Close the free connections; the pool opens new ones when needed."""
-        for _, writer in self._idle:
-            writer.close()
-        self._idle.clear()
-
-
-def _main() -> None:
-    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        found = runner.run(perform(job))
-    sys.stdout.buffer.write(msgspec.msgpack.encode(found))
-
-
-if __name__ == "__main__":
-    _main()
+        for connection in self._idle:
+            connection.close()

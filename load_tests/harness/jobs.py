@@ -1,7 +1,5 @@
 """Jobs of the client and their results, passed between processes as msgpack."""
 
-from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,39 +54,21 @@ class ConstantRate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     mark: bytes = b'"score":'
 
 
-class NdjsonStream(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """NDJSON both ways: blocks of lines go out as fast as the connection takes them, while answers are read."""
-
-    port: int
-    head: bytes
-    blocks: list[bytes]
-    connections: int
-    seconds: float
-    warm_up_seconds: float = 0.3
-    mark: bytes = b'"score":'
-
-
-Job = ClosedLoop | ConstantRate | NdjsonStream
+Job = ClosedLoop | ConstantRate
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Answers within the measured time, with latencies in seconds by kind and the client's own use of the processor."""
+    """Answers within the measured time, and the client's own use of the processor."""
 
     answers: int
     seconds: float
     all_seconds: float  # with the warm-up
     processor_seconds: float  # of the client, in all_seconds
-    packed: dict[str, bytes]
+    kinds: dict[str, list[float]]  # latencies in seconds, in the order of the answers
     verdicts: bytes = b""  # 1 for an anomaly, 0 for normal, in the order of the answers
 
     def latencies(self, kind: str = "") -> Floats:
-        """Latencies in the order of the answers."""
-        return np.frombuffer(self.packed.get(kind, b""))
-
-
-def pack(latencies: Mapping[str, list[float]]) -> dict[str, bytes]:
-    """Latencies as `Done` carries them."""
-    return {kind: array("d", found).tobytes() for kind, found in latencies.items()}
+        return np.array(self.kinds.get(kind, []))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 def description(packages: tuple[str, ...]) -> list[str]:
     """Processor, memory and versions, a line each."""
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    huge_pages = HUGE_PAGES.read_text(encoding="utf-8") if HUGE_PAGES.exists() else "[unknown]"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return [
         f"Processor: {_cpu_field('model name')}, {os.cpu_count()} cores, {_cpu_field('cache size')} cache per core",
-        f"Memory: {memory:.0f} GiB; transparent huge pages: {_huge_pages()}",
+        f"Memory: {memory:.0f} GiB; transparent huge pages: {huge_pages.partition('[')[2].partition(']')[0]}",
         f"Linux on {platform.machine()}, Python {platform.python_version()}, {versions}",
     ]
 
@@ -30,9 +31,3 @@ def _cpu_field(name: str) -> str:
         if field.strip() == name:
             return value.strip()
     return "unknown"
-
-
-def _huge_pages() -> str:
-    if not HUGE_PAGES.exists():
-        return "unknown"
-    return HUGE_PAGES.read_text(encoding="utf-8").partition("[")[2].partition("]")[0]

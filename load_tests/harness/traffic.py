@@ -128,13 +128,11 @@ def _batches(path: str, items: Sequence[bytes], tenant: str, size: int) -> list[
     return [Request(post(path, body)) for body in bodies]
 
 
-def predict_stream(some: Sequence[bytes], tenant: str, size: int) -> tuple[bytes, list[bytes]]:
-    """The head of a long NDJSON request, and its body in chunks of `size` lines."""
+def predict_streams(some: Sequence[bytes], tenant: str, size: int) -> list[Request]:
+    """POST /predict/batch as NDJSON with `size` lines in each; answers come while lines are sent."""
     lines = [b'{"features":%b}\n' % features for features in some]
-    blocks = [b"".join(lines[start : start + size]) for start in range(0, len(lines), size)]
-    head = f"POST /predict/batch?tenant={tenant} HTTP/1.1\r\nhost: sluice\r\ncontent-type: {NDJSON}\r\n"
-    chunks = [b"%x\r\n%b\r\n" % (len(block), block) for block in blocks]
-    return f"{head}transfer-encoding: chunked\r\n\r\n".encode(), chunks
+    bodies = (b"".join(lines[start : start + size]) for start in range(0, len(lines), size))
+    return [Request(post(f"/predict/batch?tenant={tenant}", body, NDJSON)) for body in bodies]
 
 
 def model_file(names: range, max_features: int | None = None) -> bytes:

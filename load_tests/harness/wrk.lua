@@ -14,12 +14,12 @@ function request()
   return requests[at]
 end
 
--- Times are in microseconds.
+-- Times of the summary are in microseconds.
 function done(summary, latency)
-  local errors = summary.errors
+  local errors, seconds = summary.errors, summary.duration / 1e6
   io.write(string.format(
-    '\n{"requests": %d, "microseconds": %d, "p50": %.0f, "p99": %.0f, "bad": %d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    '\n{"rate": %.6f, "seconds": %.6f, "p50": %.3f, "p99": %.3f, "bad": %d}\n',
+    summary.requests / seconds, seconds, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
     errors.status + errors.connect + errors.read + errors.write + errors.timeout
   ))
 end

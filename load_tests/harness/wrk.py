@@ -24,15 +24,8 @@ class Peak(msgspec.Struct, frozen=True):
     p50: float  # milliseconds
     p99: float
     bad: int  # answers other than 2xx and 3xx, and broken connections
-    cores: float  # that wrk itself kept busy
-
-
-class _Output(msgspec.Struct, frozen=True):
-    requests: int
-    microseconds: int
-    p50: float
-    p99: float
-    bad: int
+    seconds: float
+    cores: float = 0.0  # that wrk itself kept busy
 
 
 def installed() -> bool:
@@ -55,9 +48,8 @@ def wrk(port: int, requests: Iterable[bytes], connections: int, seconds: float) 
             start_new_session=True,  # Ctrl-C goes to the benchmark, which then kills it
             check=True,
         )
-        found = msgspec.json.decode(done.stdout.splitlines()[-1], type=_Output)
-        cores = (_processor_seconds() - before) * 1e6 / found.microseconds
-    return Peak(found.requests * 1e6 / found.microseconds, found.p50 / 1e3, found.p99 / 1e3, found.bad, cores)
+    found = msgspec.json.decode(done.stdout.splitlines()[-1], type=Peak)
+    return msgspec.structs.replace(found, cores=(_processor_seconds() - before) / found.seconds)
 
 
 def _processor_seconds() -> float:

@@ -13,13 +13,15 @@ from typing import ClassVar, Literal
 import msgspec
 
 from load_tests.harness.jobs import Request, Verdict, Wire
-from load_tests.harness.processes import Server, Service, ended, free_port, limit_server, valkey
+from load_tests.harness.processes import Server, Service, ended, limit_server
 from load_tests.harness.traffic import NDJSON, post
 from load_tests.peers.examples import Example
+from tests.servers import DURABLE, free_port, valkey_server
 
 PREDICT, LEARN = "predict", "learn"
 TENANT = "peers"
 MAIL = "message/rfc822"
+IN_MEMORY = ("--appendonly", "no", "--save", "")  # options of Valkey
 
 
 class Group(Enum):
@@ -77,9 +79,13 @@ class Contender(ABC):
         pairs = zip(self.predicts(examples), self.learns(examples), strict=True)
         return [request for pair in pairs for request in pair]
 
-    def absent(self) -> str | None:
+    @property
+    def is_ours(self) -> bool:
+        return self.group is Group.OURS
+
+    def absent(self) -> str:
         """Why it cannot take part, in a sentence."""
-        return None
+        return ""
 
 
 @dataclass(frozen=True)
@@ -117,12 +123,12 @@ class Library(Limit):
         command = [sys.executable, "-m", "load_tests.peers.learners", self.learner, str(port), options]
         with ExitStack() as stack:
             if self.durable:
-                command.append(str(stack.enter_context(valkey(folder, durable=True))))
+                command.append(str(stack.enter_context(valkey_server(folder / "store", *DURABLE)).port))
             server = stack.enter_context(ended(Server(command, port, folder / "learner.log").start()))
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
 
-    def absent(self) -> str | None:
-        return None if find_spec(self.package) else f"the Python package {self.package} is not installed"
+    def absent(self) -> str:
+        return "" if find_spec(self.package) else f"the Python package {self.package} is not installed"
 
 
 @dataclass(frozen=True)
@@ -134,11 +140,10 @@ class Sluice(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        """Start it, with its embedded Valkey or with one in memory only."""
         with ExitStack() as stack:
             settings: dict[str, object] = {}
             if not self.durable:
-                settings["redis_url"] = f"redis://127.0.0.1:{stack.enter_context(valkey(folder, durable=False))}"
+                settings["redis_url"] = stack.enter_context(valkey_server(folder / "store", *IN_MEMORY)).url
             service = stack.enter_context(ended(Service(folder, **settings).start()))
             yield Place(service.is_ready().port)
 

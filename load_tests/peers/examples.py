@@ -31,26 +31,17 @@ def absent() -> list[str]:
     return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
 
 
-def urls(count: int) -> list[Example]:
-    """Return the first URLs of the stream."""
-    return _with_features("url", raw_urls(PHISHSTORM, count))
-
-
-def mails(count: int) -> list[Example]:
-    """Return the first mails of the stream."""
-    return _with_features("email", raw_mails(TREC07P, count))
+def read(kind: Kind, count: int) -> list[Example]:
+    """Return the first inputs of the stream, without those that have no features."""
+    labelled = raw_urls(PHISHSTORM, count) if kind == "url" else raw_mails(TREC07P, count)
+    found = [Example(label, raw, features_json(kind, raw)) for label, raw in labelled]
+    return [example for example in found if example.features != b"{}"]
 
 
 def made_rare(examples: Sequence[Example], seed: int) -> list[Example]:
     """All normal ones, and so few anomalies that they are 1 in 100."""
     labels = np.array([float(example.label) for example in examples])
     return [examples[place] for place in rare(labels, seed).tolist()]
-
-
-def _with_features(kind: Kind, labelled: Sequence[tuple[int, bytes]]) -> list[Example]:
-    """Leave out inputs without features."""
-    found = [Example(label, raw, features_json(kind, raw)) for label, raw in labelled]
-    return [example for example in found if example.features != b"{}"]
 
 
 def features_json(kind: Kind, raw: bytes) -> bytes:

@@ -15,10 +15,11 @@ from typing import ClassVar
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Server, ended, free_port, valkey
+from load_tests.harness.processes import Server, ended
 from load_tests.harness.traffic import post
-from load_tests.peers.contenders import MAIL, Contender, Place
+from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
+from tests.servers import free_port, valkey_server
 
 BITS = "22"  # hardly any two features collide
 SPECIAL = str.maketrans({":": "%c", "|": "%p", "%": "%%", " ": "%s", "\n": "%n", "\r": "%r", "\t": "%t"})
@@ -85,8 +86,8 @@ class VowpalWabbit(Contender):
     def learn(self, example: Example) -> bytes:
         return _line(b"1 %g " % self.weight if example.label > 0 else b"-1 ", example)
 
-    def absent(self) -> str | None:
-        return None if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
+    def absent(self) -> str:
+        return "" if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
 
 
 def _line(head: bytes, example: Example) -> bytes:
@@ -109,8 +110,8 @@ class Rspamd(Contender):
         configuration = folder / "rspamd.conf"
         insecure = ["--insecure"] if os.geteuid() == 0 else []  # it refuses to run as root without it
         command = ["rspamd", "--no-fork", *insecure, "--config", str(configuration)]
-        with valkey(folder, durable=False) as store_port:
-            text = RSPAMD.format(folder=folder, port=port, store_port=store_port)
+        with valkey_server(folder / "store", *IN_MEMORY) as store:
+            text = RSPAMD.format(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
             with ended(Server(command, port, folder / "daemon.log", terminates=True).start()) as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
@@ -121,7 +122,7 @@ class Rspamd(Contender):
     def learn(self, example: Example) -> bytes:
         return post("/learnspam" if example.label > 0 else "/learnham", example.raw, MAIL)
 
-    def absent(self) -> str | None:
+    def absent(self) -> str:
         return _not_installed("rspamd")
 
 
@@ -144,9 +145,9 @@ class Bogofilter(Contender):
     def learn(self, example: Example) -> bytes:
         return BOGOFILTER % (b"-s" if example.label > 0 else b"-n", example.raw)
 
-    def absent(self) -> str | None:
+    def absent(self) -> str:
         return _not_installed("bogofilter")
 
 
-def _not_installed(program: str) -> str | None:
-    return None if shutil.which(program) else f"{program} is not installed: on Debian, `apt-get install {program}`"
+def _not_installed(program: str) -> str:
+    return "" if shutil.which(program) else f"{program} is not installed: on Debian, `apt-get install {program}`"

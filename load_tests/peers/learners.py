@@ -63,25 +63,18 @@ class Body(msgspec.Struct):
     label: int = 0
 
 
-class Answer(msgspec.Struct):
-    """The verdict before learning."""
-
-    label: int
-    score: float
-
-
 def application(learner: RiverFtrl | Sgd, log: Redis | None = None) -> FastAPI:
     """POST /predict and POST /learn. With a log, a label is in it before it is learnt and acknowledged."""
     app = FastAPI()
     read = msgspec.json.Decoder(Body).decode
 
-    def response(answer: Answer) -> Response:
-        return Response(msgspec.json.encode(answer), media_type="application/json")
+    def response(label: int, score: float) -> Response:
+        return Response(msgspec.json.encode({"label": label, "score": score}), media_type="application/json")
 
     @app.post("/predict")
     async def predict(request: Request) -> Response:
         score = learner.score(read(await request.body()).features)
-        return response(Answer(1 if score > 0.0 else -1, score))
+        return response(1 if score > 0.0 else -1, score)
 
     @app.post("/learn")
     async def learn(request: Request) -> Response:
@@ -90,22 +83,17 @@ def application(learner: RiverFtrl | Sgd, log: Redis | None = None) -> FastAPI:
         if log is not None:
             await log.xadd("log", {"event": data})
         learner.learn(body.features, body.label)
-        return response(Answer(body.label, 0.0))
+        return response(body.label, 0.0)
 
     return app
 
 
-def vowpal_wabbit(options: Sequence[str]) -> None:
-    """What `vw --daemon --foreground` does, from the library in its Python package, which has no such program."""
-    from vowpalwabbit import Workspace  # noqa: PLC0415 - only this daemon needs it
-
-    Workspace(arg_list=["--daemon", "--foreground", *options]).run_parser()
-
-
 def main(name: str, arguments: Sequence[str]) -> None:
     """Serve until the process is ended."""
-    if name == "vw":
-        vowpal_wabbit(arguments)
+    if name == "vw":  # what `vw --daemon --foreground` does: the Python package has the library, but no program
+        from vowpalwabbit import Workspace  # noqa: PLC0415 - only this daemon needs it
+
+        Workspace(arg_list=["--daemon", "--foreground", *arguments]).run_parser()
         return
     port, options, *log_port = arguments
     learners: dict[str, Callable[..., RiverFtrl | Sgd]] = {"river": RiverFtrl, "sgd": Sgd}

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Done, Request, percentiles
+from load_tests.harness.jobs import ClosedLoop, Done, Percentiles, Request, percentiles
 from load_tests.harness.report import say
 from load_tests.harness.sizes import BATCH, Sizes
 from load_tests.peers.contenders import LEARN, PREDICT, Contender, Group, Place
 from load_tests.peers.examples import Example
-from load_tests.peers.results import CONNECTIONS, Loaded, Played, judged
+from load_tests.peers.results import BOTH, CONNECTIONS, LEARNING, PREDICTING, Row, judged
 
 FAILURES = (OSError, subprocess.SubprocessError)  # a TimeoutError is an OSError
 SETTLE_SECONDS = 1.0  # after Sluice has learnt: a snapshot may be due, which must not slow the next contender
 
 Failed = dict[str, str]  # why contenders are out
+Rows = Mapping[str, Row]
+Stream = tuple[str, Sequence[Example]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +34,29 @@ class Round:
     seconds: float = 0.0  # 0: each request once, over one connection
 
 
-def play(
-    folder: Path, contenders: Sequence[Contender], examples: Sequence[Example], turn: int
-) -> tuple[dict[str, Played], Failed]:
-    """Score every example before its label is learnt, over one connection."""
+def play(folder: Path, rows: Rows, contenders: Sequence[Contender], stream: Stream, turn: int) -> None:
+    """Score every example before its label is learnt, over one connection. Rates are those of the first stream."""
+    name, examples = stream
     parts = [examples[start : start + turn] for start in range(0, len(examples), turn)]
     rounds = [Round(f"{len(part):,} examples", lambda each, part=part: each.played(part)) for part in parts]  # type: ignore[misc] # mypy cannot infer the default
     found, failed = take_turns(folder, contenders, 1, rounds)
     labels = np.array([float(example.label) for example in examples])
-    said = {name: np.frombuffer(b"".join(d.verdicts for d in done), np.uint8) for name, done in found.items()}
-
-    def played(contender: Contender) -> Played:
-        turns = found[contender.name]
+    said = {each: np.array([*b"".join(d.verdicts for d in done)], np.float64) for each, done in found.items()}
+    for contender, turns in ((each, found[each.name]) for each in contenders if each.name in found):
+        row = rows[contender.name]
         if [len(done.verdicts) for done in turns] != [len(part) for part in parts]:
             raise RuntimeError(f"{contender.name} gave {said[contender.name].size} verdicts on {labels.size} examples")
-        rates = [len(part) / done.seconds for part, done in zip(parts, turns, strict=True)]
-        predict, learn = (np.concatenate([done.latencies(kind) for done in turns]) for kind in (PREDICT, LEARN))
-        theirs, ours = (said[name].astype(np.float64) for name in (contender.name, contender.beside))
-        verdicts = judged(labels, theirs, ours) if contender.group is not Group.LIMIT else None
-        return Played(rates, percentiles(predict) if predict.size else None, percentiles(learn), verdicts)
+        if contender.group is not Group.LIMIT:
+            row.verdicts[name] = judged(labels, said[contender.name], said[contender.beside])
+        if BOTH not in row.rates and not row.absent:
+            row.rates[BOTH] = [len(part) / done.seconds for part, done in zip(parts, turns, strict=True)]
+            for kind in turns[0].kinds:
+                row.latencies[kind] = _percentiles(turns, kind)
+    for each, reason in failed.items():
+        rows[each].absent = reason
 
-    return {each.name: played(each) for each in contenders if each.name in found}, failed
 
-
-def load(
-    folder: Path, contenders: Sequence[Contender], examples: Sequence[Example], sizes: Sizes
-) -> tuple[dict[str, tuple[Loaded, Loaded]], Failed]:
+def load(folder: Path, rows: Rows, contenders: Sequence[Contender], examples: Sequence[Example], sizes: Sizes) -> None:
     """Score, then teach, over many connections."""
     taught, fresh = examples[: sizes.taught], fresh_examples(examples[sizes.taught :], sizes.rounds)
     rounds = [Round(f"teaching {len(taught):,} examples", lambda each: each.learns(taught))]
@@ -66,14 +65,17 @@ def load(
         rounds.append(Round(f"{text}: predict", lambda each: each.predicts(taught), sizes.load_seconds))
         rounds.append(Round(f"{text}: learn", lambda each, some=some: each.learns(some), sizes.load_seconds))  # type: ignore[misc] # mypy cannot infer the default
     found, failed = take_turns(folder, contenders, CONNECTIONS, rounds)
+    for contender, (_, *turns) in ((each, found[each.name]) for each in contenders if each.name in found):
+        row = rows[contender.name]
+        for work, kind, of_kind in ((PREDICTING, PREDICT, turns[::2]), (LEARNING, LEARN, turns[1::2])):
+            row.rates[work] = [contender.items * done.answers / done.seconds for done in of_kind]
+            row.latencies[work] = _percentiles(of_kind, kind)
+    for each, reason in failed.items():
+        rows[each].absent = reason
 
-    def loaded(contender: Contender, kind: str) -> Loaded:
-        done = found[contender.name][1 if kind == PREDICT else 2 :: 2]
-        latencies = np.concatenate([each.latencies(kind) for each in done])
-        return Loaded([contender.items * each.answers / each.seconds for each in done], percentiles(latencies))
 
-    ran = [each for each in contenders if each.name in found]
-    return {each.name: (loaded(each, PREDICT), loaded(each, LEARN)) for each in ran}, failed
+def _percentiles(turns: Sequence[Done], kind: str) -> Percentiles:
+    return percentiles(np.concatenate([done.latencies(kind) for done in turns]))
 
 
 def fresh_examples(examples: Sequence[Example], rounds: int) -> list[Sequence[Example]]:
@@ -93,7 +95,7 @@ def take_turns(
     failed: Failed = {}
 
     def fail(contender: Contender, error: Exception) -> None:
-        if contender.group in {Group.LIMIT, Group.OURS}:
+        if contender.is_ours or contender.group is Group.LIMIT:
             raise error
         failed[contender.name] = f"it failed: {error}"
         say(f"{contender.name} is out: {error}")
@@ -142,6 +144,6 @@ def _done(contender: Contender, place: Place, given: Round, connections: int) ->
             raise
         say(f"{contender.name} is tried once more: {error}")
         done = run(job)
-    if contender.group is Group.OURS:
+    if contender.is_ours:
         time.sleep(SETTLE_SECONDS)
     return done

@@ -1,7 +1,7 @@
-"""What was measured of each contender, how the rows compare, and the targets."""
+"""What was measured of each contender: its table, with a remark where Sluice is not first, and the targets."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -11,13 +11,21 @@ from app.features.featurizer import Kind
 from experiments.quality.verdicts import confusion, last_half
 from kernels.arrays import Floats
 from load_tests.harness.jobs import Percentiles
-from load_tests.harness.report import Target, at_least
-from load_tests.peers.contenders import Group
+from load_tests.harness.report import Target, at_least, shown, table_of
+from load_tests.peers.contenders import LEARN, PREDICT, Contender, Group
 
 CONNECTIONS = 16  # of a load; a stream is played over one
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)
-Ratios = dict[str, float | None]  # both (in turn, over one connection), predicting, learning (over many); None: unknown
 TITLES: dict[Kind, str] = {"url": "URLs", "email": "Mails"}
+IN_MEMORY = "it keeps labels in memory only, while Sluice acknowledges none that is not on the disk"
+
+# Kinds of work: in turn over one connection, then each over many.
+BOTH, PREDICTING, LEARNING = "scoring and learning", "scoring under load", "learning under load"
+COMPARED = {
+    PREDICTING: f"scored per second, {CONNECTIONS} connections",
+    LEARNING: f"learnt per second, {CONNECTIONS} connections",
+    BOTH: "scored and learnt per second, one connection",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,74 +47,6 @@ class Verdicts:
         return math.erfc(excess / math.sqrt(2.0 * differing))
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """One stream over one connection: examples scored and learnt per second in each turn, and latencies."""
-
-    rates: list[float]
-    predict: Percentiles | None  # None for feedback alone
-    learn: Percentiles
-    verdicts: Verdicts | None  # None for the limit
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """One kind of request over many connections: examples per second in each round, and latencies."""
-
-    rates: list[float]
-    latency: Percentiles
-
-
-@dataclass(slots=True)
-class Row:
-    """One contender on one kind of input."""
-
-    name: str
-    group: Group
-    beside: str
-    same_work: str
-    about: str
-    ahead: str
-    absent: str | None = None  # why it did not take part, or how it failed
-    played: dict[str, Played] = field(default_factory=dict)  # by stream
-    predicting: Loaded | None = None
-    learning: Loaded | None = None
-
-    def balanced(self, stream: str) -> float | None:
-        """Balanced accuracy in percent."""
-        played = self.played.get(stream)
-        share = played.verdicts.balanced if played and played.verdicts else None
-        return None if share is None else 100.0 * share
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All contenders on one kind of input; the first stream has the natural share of anomalies."""
-
-    kind: Kind
-    streams: list[str]
-    rows: list[Row]
-
-    def row(self, name: str) -> Row:
-        return next(row for row in self.rows if row.name == name)
-
-    def ratios(self, row: Row, beside: str) -> Ratios:
-        """The rates of a row in terms of one of Sluice's rows."""
-        ours, stream = self.row(beside), self.streams[0]
-        return {
-            "both": _times(row.played.get(stream), ours.played.get(stream)),
-            "predicting": _times(row.predicting, ours.predicting),
-            "learning": _times(row.learning, ours.learning),
-        }
-
-
-def _times(theirs: Played | Loaded | None, ours: Played | Loaded | None) -> float | None:
-    """Compared turn by turn, so that a noisy minute affects both."""
-    if theirs is None or ours is None:
-        return None
-    return median(one / other for one, other in zip(theirs.rates, ours.rates, strict=True))
-
-
 def judged(labels: Floats, said: Floats, ours: Floats) -> Verdicts:
     """Compare verdicts, each above 0 for an anomaly, with those of Sluice."""
     right, ours_right = (said > 0.0) == (labels > 0.0), (ours > 0.0) == (labels > 0.0)
@@ -118,6 +58,117 @@ def judged(labels: Floats, said: Floats, ours: Floats) -> Verdicts:
     )
 
 
+@dataclass(slots=True)
+class Row:
+    """One contender on one kind of input."""
+
+    contender: Contender
+    absent: str = ""  # why it did not take part, or how it failed
+    rates: dict[str, list[float]] = field(default_factory=dict)  # examples per second in each turn, by kind of work
+    latencies: dict[str, Percentiles] = field(default_factory=dict)  # by kind of request, or of work under load
+    verdicts: dict[str, Verdicts] = field(default_factory=dict)  # by stream
+
+    def balanced(self, stream: str) -> float | None:
+        """Balanced accuracy in percent."""
+        share = self.verdicts[stream].balanced if stream in self.verdicts else None
+        return None if share is None else 100.0 * share
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All contenders on one kind of input; the first stream has the natural share of anomalies."""
+
+    kind: Kind
+    streams: list[str]
+    rows: dict[str, Row]
+
+    def times(self, row: Row, beside: str, work: str) -> float | None:
+        """The rate of a row in terms of another: compared turn by turn, so that a noisy minute affects both."""
+        theirs, ours = row.rates.get(work), self.rows[beside].rates.get(work)
+        if theirs is None or ours is None:
+            return None
+        return median(one / other for one, other in zip(theirs, ours, strict=True))
+
+
+def peers_table(found: Table) -> str:
+    """A line for every contender."""
+
+    def rate(work: str, header: str) -> tuple[str, Callable[[Row], str]]:
+        return header, lambda row: f"{median(row.rates[work]):,.0f}" if work in row.rates else "-"
+
+    def beside(work: str) -> tuple[str, Callable[[Row], str]]:
+        return "x Sluice", lambda row: shown(found.times(row, row.contender.beside, work), ".2f", missing="-")
+
+    def latency(kind: str, header: str = "") -> tuple[str, Callable[[Row], str]]:
+        return (
+            f"{header}p50 / p99, ms",
+            lambda row: (
+                f"{row.latencies[kind].p50:.2f} / {row.latencies[kind].p99:.2f}" if kind in row.latencies else "-"
+            ),
+        )
+
+    return table_of(
+        found.rows.values(),
+        ("contender", lambda row: f"**{row.contender.name}**" if row.contender.is_ours else row.contender.name),
+        rate(BOTH, COMPARED[BOTH]),
+        beside(BOTH),
+        latency(PREDICT, "predict "),
+        latency(LEARN, "learn "),
+        rate(PREDICTING, f"predict per second, {CONNECTIONS} connections"),
+        beside(PREDICTING),
+        latency(PREDICTING),
+        rate(LEARNING, f"learn per second, {CONNECTIONS} connections"),
+        beside(LEARNING),
+        latency(LEARNING),
+        *((f"balanced % on {each} (last half)", lambda row, each=each: _balanced(row, each)) for each in found.streams),
+        ("remarks", lambda row: remark(found, row)),
+    )
+
+
+def _balanced(row: Row, stream: str) -> str:
+    share = row.balanced(stream)
+    half = None if share is None else row.verdicts[stream].last_half
+    return shown(share, ".2f", missing="-") + ("" if half is None else f" ({100.0 * half:.2f})")
+
+
+def remark(table: Table, row: Row) -> str:
+    """What to know about a row, and where it is ahead."""
+    if row.absent:
+        return f"Not measured: {row.absent}"
+    parts = (row.contender.about, _faster(table, row), *_more_accurate(table, row))
+    return " ".join(part for part in parts if part)
+
+
+def _faster(table: Table, row: Row) -> str:
+    def ratios(beside: str) -> dict[str, float]:
+        found = {work: table.times(row, beside, work) for work in (BOTH, PREDICTING, LEARNING)}
+        return {work: ratio for work, ratio in found.items() if ratio is not None}
+
+    def listed(found: dict[str, float]) -> str:
+        return ", ".join(f"{work} {found[work]:.2f} x" for work in ahead if work in found)
+
+    it = row.contender
+    found = ratios(it.beside)
+    ahead = [work for work, ratio in found.items() if ratio > 1.0]
+    if it.is_ours or not ahead:
+        return ""
+    is_alike = it.same_work in {"", it.beside}
+    why = it.ahead if is_alike or ahead == [PREDICTING] else f"{it.ahead}, and {IN_MEMORY}"
+    sentence = f"**Faster than {it.beside}** ({listed(found)}): {why}."
+    return sentence if is_alike else f"{sentence} Beside {it.same_work}: {listed(ratios(it.same_work))}."
+
+
+def _more_accurate(table: Table, row: Row) -> Iterator[str]:
+    for stream, verdicts in row.verdicts.items():
+        theirs, ours = row.balanced(stream), table.rows[row.contender.beside].balanced(stream)
+        if row.contender.group in PEERS and theirs is not None and ours is not None and theirs > ours:
+            yield (
+                f"**Ahead on {stream}** by {theirs - ours:.2f} points: it alone is right on "
+                f"{verdicts.only_it_right:,} examples, Sluice alone on {verdicts.only_ours_right:,} "
+                f"(sign test: p = {verdicts.chance:.2g})."
+            )
+
+
 def targets(tables: list[Table]) -> list[Target]:
     """Sluice is first where the work is the same: in speed beside services and mail filters, in verdicts beside all."""
     return [target for table in tables for target in (*_speed(table), *_verdicts(table))]
@@ -125,18 +176,15 @@ def targets(tables: list[Table]) -> list[Target]:
 
 def _speed(table: Table) -> Iterator[Target]:
     """A Python service without a log promises less than Sluice, so only its scoring is the same work."""
-    for row in table.rows:
-        if row.group not in {Group.PYTHON, Group.MAIL}:
+    for row in table.rows.values():
+        it = row.contender
+        if it.group not in {Group.PYTHON, Group.MAIL}:
             continue
-        alike = row.group is Group.MAIL or row.same_work == row.beside  # a row of Sluice keeps labels as it does
-        ours = row.same_work if alike else row.beside
-        found = table.ratios(row, ours)
-        compared = {f"scored per second, {CONNECTIONS} connections": found["predicting"]}
-        if alike:
-            compared[f"learnt per second, {CONNECTIONS} connections"] = found["learning"]
-            compared["scored and learnt per second, one connection"] = found["both"]
-        for text, theirs in compared.items():
-            name = f"{TITLES[table.kind]} {text}: {ours} beside {row.name}"
+        alike = it.group is Group.MAIL or it.same_work == it.beside  # a row of Sluice keeps labels as it does
+        ours = it.same_work if alike else it.beside
+        for work in COMPARED if alike else (PREDICTING,):
+            name = f"{TITLES[table.kind]} {COMPARED[work]}: {ours} beside {it.name}"
+            theirs = table.times(row, ours, work)
             if theirs is None:
                 yield Target(name, "at least 1 x", f"not measured: {row.absent}", None)
             else:
@@ -145,13 +193,13 @@ def _speed(table: Table) -> Iterator[Target]:
 
 def _verdicts(table: Table) -> Iterator[Target]:
     for stream in table.streams:
-        for row in table.rows:
-            if row.group not in PEERS or row.same_work == row.beside:  # with a log, verdicts are the same as without
+        for row in table.rows.values():
+            it = row.contender
+            if it.group not in PEERS or it.same_work == it.beside:  # with a log, verdicts are the same as without
                 continue
-            text = f"{stream}: balanced accuracy, beside {row.name}"
-            ours, theirs = table.row(row.beside).balanced(stream), row.balanced(stream)
+            text = f"{stream}: balanced accuracy, beside {it.name}"
+            ours, theirs = table.rows[it.beside].balanced(stream), row.balanced(stream)
             if ours is None or theirs is None:
-                reason = row.absent or "a class is missing"
-                yield Target(text, "at least theirs", f"not measured: {reason}", None)
+                yield Target(text, "at least theirs", f"not measured: {row.absent or 'a class is missing'}", None)
             else:
                 yield Target(text, f"at least {theirs:.2f}%", f"{ours:.2f}%", ours >= theirs)

@@ -1,13 +1,14 @@
 """Plans for Locust and their results, passed between processes as msgpack; and the labels that come later."""
 
 import heapq
-from itertools import count
+from itertools import count, cycle
 
 import msgspec
 
 from load_tests.harness.traffic import JSON, post
 
 FEEDBACK, FEEDBACK_ROUTE = "feedback", "/feedback"
+ID_BEGINS = b'"prediction_id":"'
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True):
@@ -68,24 +69,34 @@ class Found(msgspec.Struct, frozen=True):
     cores: float  # that Locust itself kept busy
 
 
-class LabelQueue:
-    """Predictions that a moderator will label, the next one first."""
+class Book:
+    """What all users share: the next request, labels that are due later, and what the answers held."""
 
-    def __init__(self) -> None:
+    def __init__(self, asks: list[Ask]) -> None:
+        self._asks = cycle(asks)
         self._labels: list[tuple[float, int, Ask]] = []
-        self._numbers = count()  # two that are due at once keep their order
+        self._numbers = count()  # two labels that are due at once keep their order
+        self.verdicts = 0
+        self.labels = 0
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
         return len(self._labels)
 
-    def put(self, asked: Ask, prediction_id: str, now: float) -> None:
-        """Add the label of an answered prediction."""
-        body = f'{{"tenant":"{asked.tenant}","prediction_id":"{prediction_id}","label":{asked.label}}}'
-        label = Ask(FEEDBACK, FEEDBACK_ROUTE, asked.tenant, body.encode())
-        heapq.heappush(self._labels, (now + asked.delay_seconds, next(self._numbers), label))
+    def next(self, now: float) -> Ask:
+        """A label that is due, else the next request in turn."""
+        if self._labels and self._labels[0][0] <= now:
+            return heapq.heappop(self._labels)[2]
+        return next(self._asks)
 
-    def due(self, now: float) -> Ask | None:
-        """The next label, if it is due."""
-        if not self._labels or self._labels[0][0] > now:
-            return None
-        return heapq.heappop(self._labels)[2]
+    def enter(self, ask: Ask, answer: bytes, now: float) -> None:
+        """Count a good answer; queue its label."""
+        if ask.is_label:
+            self.labels += ask.items
+        else:
+            self.verdicts += ask.items
+        if ask.label:
+            prediction_id = answer.partition(ID_BEGINS)[2].partition(b'"')[0]
+            body = b'{"tenant":"%b","prediction_id":"%b","label":%d}' % (ask.tenant.encode(), prediction_id, ask.label)
+            label = Ask(FEEDBACK, FEEDBACK_ROUTE, ask.tenant, body)
+            heapq.heappush(self._labels, (now + ask.delay_seconds, next(self._numbers), label))

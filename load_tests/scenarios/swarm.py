@@ -2,7 +2,6 @@
 
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 import gevent
@@ -12,51 +11,25 @@ from locust.env import Environment
 from locust.html import get_html_report
 from locust.stats import StatsEntry, stats_history
 
-from load_tests.scenarios.plans import Ask, Counted, Found, LabelQueue, Plan
+from load_tests.scenarios.plans import Book, Counted, Found, Plan
 
 PATIENCE_SECONDS = 20.0  # for the last answers: a request that is cut off would be counted on one side only
 ERRORS_SHOWN = 3
 VERDICT, LABEL = b'"needs_review":', b'"duplicate":'  # in an answer once for each item
-ID_BEGINS = b'"prediction_id":"'
-
-
-class Book:
-    """What all users share: the next request, and what the answers held."""
-
-    def __init__(self, asks: list[Ask]) -> None:
-        self._asks = asks
-        self._turns = count()
-        self.later = LabelQueue()
-        self.verdicts = 0
-        self.labels = 0
-
-    def next(self) -> Ask:
-        """A label that is due, else the next request in turn."""
-        return self.later.due(time.monotonic()) or self._asks[next(self._turns) % len(self._asks)]
-
-    def enter(self, ask: Ask, content: bytes) -> None:
-        """Count a good answer; queue its label."""
-        if ask.is_label:
-            self.labels += ask.items
-        else:
-            self.verdicts += ask.items
-        if ask.label:
-            prediction_id = content.partition(ID_BEGINS)[2].partition(b'"')[0].decode()
-            self.later.put(ask, prediction_id, time.monotonic())
 
 
 def user_class(book: Book) -> type[FastHttpUser]:
     """Users who send, read the answer, and send again. A good answer holds an item for each item sent."""
 
     def ask(user: FastHttpUser) -> None:
-        given = book.next()
+        given = book.next(time.monotonic())
         headers = {"content-type": given.content_type}
         with user.client.post(
             given.path, data=given.body, headers=headers, name=given.name, catch_response=True
         ) as answer:
             content = answer.content or b""
             if answer.status_code == 200 and content.count(LABEL if given.is_label else VERDICT) == given.items:
-                book.enter(given, content)
+                book.enter(given, content, time.monotonic())
             else:
                 answer.failure(f"{answer.status_code}: {content[:300].decode(errors='replace')}")
 
@@ -86,7 +59,7 @@ def play(plan: Plan) -> Found:
         names={entry.name: _counted(entry) for entry in stats.entries.values()},
         verdicts=book.verdicts,
         labels=book.labels,
-        waiting=len(book.later),
+        waiting=book.waiting,
         errors=[*failed, *raised][:ERRORS_SHOWN],
         cores=cores,
     )

@@ -47,10 +47,10 @@ def feedback(run_seconds: float) -> list[Ask]:
 
 def batch(_run_seconds: float) -> list[Ask]:
     """Batches of predictions."""
-    parts = [(tenant, b",".join(items)) for tenant, items in _in_batches()]
+    body = b'{"tenant":"%b","items":[%b]}'
     return [
-        Ask("batch", "/predict/batch", tenant, b'{"tenant":"%b","items":[%b]}' % (tenant.encode(), part), BATCH)
-        for tenant, part in parts
+        Ask("batch", "/predict/batch", tenant, body % (tenant.encode(), b",".join(items)), BATCH)
+        for tenant, items in _in_batches()
     ]
 
 

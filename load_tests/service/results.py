@@ -1,13 +1,12 @@
 """What one run found: its targets and its tables."""
 
 from dataclasses import dataclass
-from textwrap import fill
 
 from load_tests.harness.jobs import Percentiles
-from load_tests.harness.report import COLUMNS, Target, at_least, at_most, shown, table, table_of
+from load_tests.harness.report import Target, at_least, at_most, table
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes
-from load_tests.service.routes import Series
+from load_tests.service.routes import Series, latency, middle, ratio
 from load_tests.service.tenants import ManyTenants, Stalls
 
 NOISE = 0.03  # two loads of the same speed differ by as much
@@ -36,20 +35,20 @@ def targets(results: Results) -> list[Target]:
     found, sizes, many = results.routes, results.sizes, results.many
     empty, restart, crash = (max(results.starts[name]) for name in STARTS)
     limit, predict, batch = found[routes.LIMIT], found[routes.PREDICT], found[routes.PREDICT_BATCH]
-    not_kept = found[routes.BATCH_NOT_KEPT].rate_beside(found[routes.NOT_KEPT])
+    not_kept = ratio(found[routes.BATCH_NOT_KEPT], found[routes.NOT_KEPT])
     stream = found[routes.PREDICT_STREAM]
     large = f"a tenant of {sizes.large_features:,} features and {sizes.tail_events:,} events of tail"
     snapshots = f"The slowest request while snapshots of {sizes.large_features:,} features are taken"
     worst = max(each.worst for each in results.stalls.with_snapshot.values())
-    small = f"{many.tenants:,} tenants of {many.features:,} features in one process"
+    small = f"{sizes.tenants:,} tenants of {sizes.tenant_features:,} features in one process"
     return [
-        at_least("/predict, requests per second beside the limit", 0.75, predict.rate_beside(limit)),
-        at_most("/predict, p99 beside the limit's", 2.0, predict.p99_beside(limit)),
-        at_least("/feedback, durable, beside the limit", 0.4, found[routes.FEEDBACK].rate_beside(limit)),
-        at_least("/predict/batch, items per second beside /predict", 8.0, batch.rate_beside(predict)),
+        at_least("/predict, requests per second beside the limit", 0.75, ratio(predict, limit)),
+        at_most("/predict, p99 beside the limit's", 2.0, ratio(predict, limit, "p99")),
+        at_least("/feedback, durable, beside the limit", 0.4, ratio(found[routes.FEEDBACK], limit)),
+        at_least("/predict/batch, items per second beside /predict", 8.0, ratio(batch, predict)),
         at_least("The same where nothing is kept, beside /predict where nothing is kept", 8.0, not_kept),
-        at_least("NDJSON, items per second beside /predict", 8.0, stream.rate_beside(predict)),
-        at_least(f"NDJSON beside /predict/batch (less {NOISE:.0%} for noise)", 1.0 - NOISE, stream.rate_beside(batch)),
+        at_least("NDJSON, items per second beside /predict", 8.0, ratio(stream, predict)),
+        at_least(f"NDJSON beside /predict/batch (less {NOISE:.0%} for noise)", 1.0 - NOISE, ratio(stream, batch)),
         at_most("Start with an empty store, to ready", 3.0, empty, " s"),
         at_most(f"Restart, to the first answer of {large}", 3.0, restart, " s"),
         at_most("The same after a crash of the store, too", 3.0, crash, " s"),
@@ -61,49 +60,49 @@ def targets(results: Results) -> list[Target]:
 
 def parts(results: Results) -> dict[str, str]:
     """The tables by title."""
-    stalls = results.stalls
+    stalls, sizes, many = results.stalls, results.sizes, results.many
+    starts = ((name, ", ".join(f"{each:.2f}" for each in seconds)) for name, seconds in results.starts.items())
+    taken = ", ".join(f"{each:.1f}" for each in stalls.snapshot_seconds)
+    about = f"Constant traffic around a tenant of {sizes.large_features:,} features. A snapshot took {taken} s."
     cases = {"without": stalls.quiet, "with": stalls.with_snapshot}
     rows = ((kind, case, *_latencies(found[kind])) for kind in stalls.quiet for case, found in cases.items())
-    about = (
-        f"Constant traffic around a tenant of {results.sizes.large_features:,} features. A snapshot took "
-        f"{_listed(stalls.snapshot_seconds, '.1f')} s."
-    )
+    each = (many.resident_bytes - many.empty_bytes) / sizes.tenants
+    memory = {
+        "tenants": f"{sizes.tenants:,}",
+        "features of each": f"{sizes.tenant_features:,}",
+        "resident, MiB": f"{many.resident_bytes / MIB:,.0f}",
+        "without any tenant, MiB": f"{many.empty_bytes / MIB:,.0f}",
+        "each, KiB": f"{each / 2**10:.0f}",
+        **dict(zip((f"cold prediction {name}" for name in LATENCIES), _latencies(many.loading), strict=True)),
+    }
     return {
-        "Routes": routes_table(results.routes),
-        "Starts": table_of(
-            results.starts.items(), ("start", lambda row: row[0]), ("seconds", lambda row: _listed(row[1]))
-        ),
+        "Routes": _routes_table(results.routes),
+        "Starts": table(("start", "seconds"), starts),
         "Snapshots": f"{about}\n\n{table(('requests', 'snapshot', *LATENCIES), rows)}",
-        "Many tenants": _many(results.many),
+        "Many tenants": table([*memory], [[*memory.values()]]),
     }
 
 
-def routes_table(found: dict[str, Series]) -> str:
+def _routes_table(found: dict[str, Series]) -> str:
     """Each load beside the limit."""
+
+    def beside(name: str, series: Series) -> str:
+        return f"{ratio(series, found[routes.LONG_LIMIT if name == routes.LONG_PREDICT else routes.LIMIT]):.2f} x"
+
     header = ("load", "items per second", "beside the limit", *LATENCIES, "server, us per item")
-    rows = []
-    for name, series in found.items():
-        limit = found[routes.LONG_LIMIT if name == routes.LONG_PREDICT else routes.LIMIT]
-        rates = (f"{series.median('rate'):,.0f}", f"{series.rate_beside(limit):.2f} x")
-        cores = ", ".join(f"{series.median(side):.2f}" for side in ("server", "store", "client"))
-        rows.append((name, *rates, *_latencies(series.latency), f"{series.server_microseconds:.0f}", cores))
+    rows = (
+        (
+            name,
+            f"{middle(series, 'rate'):,.0f}",
+            beside(name, series),
+            *_latencies(latency(series)),
+            f"{middle(series, 'server_microseconds'):.0f}",
+            ", ".join(f"{middle(series, side):.2f}" for side in ("server", "store", "client")),
+        )
+        for name, series in found.items()
+    )
     return table((*header, "cores: server, store, client"), rows)
 
 
-def _latencies(found: Percentiles | None) -> list[str]:
-    return [shown(getattr(found, name, None), ".1f") for name in ("p50", "p99", "p999", "worst")]
-
-
-def _listed(seconds: list[float], form: str = ".2f") -> str:
-    return ", ".join(f"{each:{form}}" for each in seconds)
-
-
-def _many(many: ManyTenants) -> str:
-    each = (many.resident_bytes - many.empty_bytes) / many.tenants
-    text = (
-        f"{many.tenants:,} tenants of {many.features:,} features with their names: {many.resident_bytes / MIB:,.0f} "
-        f"MiB resident, of which {many.empty_bytes / MIB:,.0f} MiB are there without any; {each / 2**10:.0f} KiB for "
-        f"each. The first prediction of a cold tenant, loading included: p50 {many.loading.p50:.1f} ms, "
-        f"p99 {many.loading.p99:.1f} ms, p99.9 {many.loading.p999:.1f} ms, the worst {many.loading.worst:.1f} ms."
-    )
-    return fill(text, COLUMNS)
+def _latencies(found: Percentiles) -> list[str]:
+    return [f"{each:.1f}" for each in (found.p50, found.p99, found.p999, found.worst)]

@@ -7,11 +7,12 @@ from pathlib import Path
 from statistics import median
 
 from load_tests.harness import traffic
-from load_tests.harness.client import call, run
-from load_tests.harness.jobs import ClosedLoop, Job, NdjsonStream, Percentiles, Request, percentiles
+from load_tests.harness.client import run
+from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
 from load_tests.harness.processes import Server, Service, ended, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
 
+LINES = 500  # of an NDJSON request: longer than a batch, short enough to count answers within a load
 SETTLE_SECONDS = 1.5  # after feedback: a snapshot may be due, which must not slow the next load
 
 LIMIT = "the limit"
@@ -32,7 +33,7 @@ class Load:
     """A job for a server, and how many items an answer stands for."""
 
     server: Server
-    job: Job
+    job: ClosedLoop
     items: int = 1
 
 
@@ -41,46 +42,40 @@ class Measured:
     """One run: items per second, latencies, and busy cores of each side."""
 
     rate: float
-    latency: Percentiles | None  # None for a stream, which is one long answer
+    latency: Percentiles
     server: float
     store: float
     client: float
 
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The same load in every round."""
-
-    rounds: list[Measured]
-
-    def median(self, name: str) -> float:
-        """The median of one figure of the rounds."""
-        return median(float(getattr(each, name)) for each in self.rounds)
-
     @property
-    def latency(self) -> Percentiles | None:
-        """Medians of the rounds, and the worst of all."""
-        found = [each.latency for each in self.rounds if each.latency is not None]
-        if not found:
-            return None
-        p50, p99, p999 = (median(getattr(each, name) for each in found) for name in ("p50", "p99", "p999"))
-        return Percentiles(p50, p99, p999, max(each.worst for each in found))
+    def p99(self) -> float:
+        return self.latency.p99
 
     @property
     def server_microseconds(self) -> float:
         """Processor time of the server per item: other load on the machine disturbs it less than a rate."""
-        return median(1e6 * each.server / each.rate for each in self.rounds)
+        return 1e6 * self.server / self.rate
 
-    def rate_beside(self, other: "Series") -> float:
-        """The ratio of the rates, round by round, so that a noisy minute affects both."""
-        return median(ours.rate / theirs.rate for ours, theirs in zip(self.rounds, other.rounds, strict=True))
 
-    def p99_beside(self, other: "Series") -> float:
-        """The ratio of the p99, round by round."""
-        pairs = zip(self.rounds, other.rounds, strict=True)
-        return median(
-            ours.latency.p99 / theirs.latency.p99 for ours, theirs in pairs if ours.latency and theirs.latency
-        )
+Series = list[Measured]  # the same load in every round
+
+
+def middle(series: Series, figure: str) -> float:
+    """The median of a figure."""
+    return median(float(getattr(each, figure)) for each in series)
+
+
+def latency(series: Series) -> Percentiles:
+    """Medians of the rounds, and the worst of all."""
+    found = [each.latency for each in series]
+    p50, p99, p999 = (median(getattr(each, name) for each in found) for name in ("p50", "p99", "p999"))
+    return Percentiles(p50, p99, p999, max(each.worst for each in found))
+
+
+def ratio(ours: Series, theirs: Series, figure: str = "rate") -> float:
+    """The ratio of a figure, round by round, so that a noisy minute affects both."""
+    pairs = zip(ours, theirs, strict=True)
+    return median(float(getattr(one, figure)) / float(getattr(other, figure)) for one, other in pairs)
 
 
 def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
@@ -90,10 +85,10 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
         service.is_ready()
         loads = _loads(limit, service, sizes.load_seconds)
         for tenant in ("asked", "taught"):
-            for request in traffic.feedback_batches(traffic.examples(EXAMPLES), tenant, 500):
-                call(service.port, "POST", "/feedback/batch", request.body)
+            taught = traffic.feedback_batches(traffic.examples(EXAMPLES), tenant, 500)
+            run(ClosedLoop(port=service.port, requests=taught, marks=0))
         time.sleep(SETTLE_SECONDS)
-        found: dict[str, list[Measured]] = {name: [] for name in loads}
+        found: dict[str, Series] = {name: [] for name in loads}
         for _ in range(sizes.rounds):
             for name, load in loads.items():
                 with service.frozen_store() if name == FROZEN else nullcontext():
@@ -101,7 +96,7 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
                 if name in {FROZEN, FEEDBACK, FEEDBACK_BATCH}:
                     time.sleep(SETTLE_SECONDS)
                     service.is_ready()
-    return {name: Series(rounds) for name, rounds in found.items()}
+        return found
 
 
 def measure(load: Load) -> Measured:
@@ -111,10 +106,10 @@ def measure(load: Load) -> Measured:
     before = [processor_seconds(pid) for pid in pids]
     found = run(load.job)
     server, *store = (processor_seconds(pid) - used for pid, used in zip(pids, before, strict=True))
-    latencies, seconds = found.latencies(), found.all_seconds
+    seconds = found.all_seconds
     return Measured(
         rate=found.answers * load.items / found.seconds,
-        latency=percentiles(latencies) if latencies.size else None,
+        latency=percentiles(found.latencies()),
         server=server / seconds,
         store=sum(store) / seconds,
         client=found.processor_seconds / seconds,
@@ -126,11 +121,9 @@ def _loads(limit: Server, service: Service, seconds: float) -> dict[str, Load]:
         loop = ClosedLoop(port=server.port, requests=requests, connections=connections, seconds=seconds, marks=items)
         return Load(server, loop, items)
 
-    def batches(requests: list[Request]) -> Load:
-        return single(service, requests, BATCH_CONNECTIONS, BATCH)
+    def batches(requests: list[Request], items: int = BATCH) -> Load:
+        return single(service, requests, BATCH_CONNECTIONS, items)
 
-    head, blocks = traffic.predict_stream(traffic.examples(EXAMPLES), "asked", BATCH)
-    stream = NdjsonStream(port=service.port, head=head, blocks=blocks, connections=BATCH_CONNECTIONS, seconds=seconds)
     short = traffic.examples(EXAMPLES)
     predicts = traffic.predicts(short, "asked")
     long = traffic.predicts(traffic.examples(EXAMPLES, values=traffic.long_values), "asked")
@@ -142,7 +135,7 @@ def _loads(limit: Server, service: Service, seconds: float) -> dict[str, Load]:
         LONG_PREDICT: single(service, long),
         PREDICT_BATCH: batches(traffic.predict_batches(short, "asked", BATCH)),
         BATCH_NOT_KEPT: batches(traffic.predict_batches(short, "asked", BATCH, traffic.NOT_KEPT)),
-        PREDICT_STREAM: Load(service, stream),
+        PREDICT_STREAM: batches(traffic.predict_streams(short, "asked", LINES), LINES),
         FEEDBACK: single(service, traffic.feedbacks(short, "taught")),
         FEEDBACK_BATCH: batches(traffic.feedback_batches(short, "taught", BATCH)),
         FROZEN: single(service, predicts),

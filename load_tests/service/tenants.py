@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import redis
 from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import traffic
 from load_tests.harness.client import call, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Percentiles, percentiles
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Percentiles, Request, percentiles
 from load_tests.harness.processes import Service, ended, resident_bytes
 from load_tests.harness.sizes import Sizes
 
@@ -30,7 +31,6 @@ BEFORE_SECONDS = 1.0  # of traffic before the snapshot, with the start of the cl
 WARM_UP_SECONDS = 1.0  # for a new tenant and the first feedback after a start
 
 MODELS = 50  # different ones; tenants share nothing in memory, even with equal models
-COPIED_AT_ONCE = 100
 BUDGET = "4GiB"  # no tenant leaves memory
 
 
@@ -47,8 +47,6 @@ class Stalls:
 class ManyTenants:
     """Memory of many tenants, and the latency of the first prediction of each."""
 
-    tenants: int
-    features: int
     resident_bytes: int
     empty_bytes: int  # of the same process before it has any
     loading: Percentiles
@@ -70,8 +68,8 @@ def large_tenant(folder: Path, sizes: Sizes) -> Iterator[Service]:
         model = traffic.model_file(range(sizes.large_features))
         call(service.port, "POST", f"/tenants/{LARGE}/import", model, BINARY)
         examples = traffic.examples(sizes.tail_events // 2, sizes.large_features)  # each comes with both labels
-        for request in traffic.feedback_batches(examples, LARGE, TAIL_BATCH):
-            call(service.port, "POST", "/feedback/batch", request.body)
+        tail = traffic.feedback_batches(examples, LARGE, TAIL_BATCH)
+        run(ClosedLoop(port=service.port, requests=tail, marks=0))
         yield service
 
 
@@ -123,7 +121,7 @@ def _snapshot_seconds(service: Service) -> float:
 
 
 def _by_kind(runs: list[Done]) -> dict[str, Percentiles]:
-    return {kind: percentiles(np.concatenate([each.latencies(kind) for each in runs])) for kind in runs[0].packed}
+    return {kind: percentiles(np.concatenate([each.latencies(kind) for each in runs])) for kind in runs[0].kinds}
 
 
 def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
@@ -135,13 +133,11 @@ def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
         service.start()
         service.is_ready()
         empty = resident_bytes(service.pid)
-        examples = traffic.examples(100)
-        requests = [
-            traffic.predicts([examples[number % len(examples)]], _name(number), traffic.NOT_KEPT)[0]
-            for number in range(sizes.tenants)
-        ]
+        names = map(_name, range(sizes.tenants))
+        asked = zip(names, cycle(traffic.examples(100)))  # as long as the first
+        requests = [Request(traffic.predict(features, name, traffic.NOT_KEPT)) for name, features in asked]
         loading = percentiles(run(ClosedLoop(port=service.port, requests=requests)).latencies())
-        return ManyTenants(sizes.tenants, sizes.tenant_features, resident_bytes(service.pid), empty, loading)
+        return ManyTenants(resident_bytes(service.pid), empty, loading)
 
 
 def _make_tenants(service: Service, sizes: Sizes) -> None:
@@ -150,17 +146,11 @@ def _make_tenants(service: Service, sizes: Sizes) -> None:
     for number in range(MODELS):
         model = traffic.model_file(range(number * size, (number + 1) * size))
         call(service.port, "POST", f"/tenants/{_name(number)}/import", model, BINARY)
-    with redis.Redis(unix_socket_path=str(service.socket)) as store:
-        for start in range(MODELS, sizes.tenants, COPIED_AT_ONCE):
-            _copy(store, range(start, min(start + COPIED_AT_ONCE, sizes.tenants)))
-
-
-def _copy(store: "redis.Redis", numbers: range) -> None:
-    with store.pipeline(transaction=False) as pipeline:
-        for number in numbers:
-            model, tenant = keys_of(_name(number % MODELS)), keys_of(_name(number))
+    with redis.Redis(unix_socket_path=str(service.socket)) as store, store.pipeline(transaction=False) as pipeline:
+        for number in range(MODELS, sizes.tenants):
+            source, tenant = keys_of(_name(number % MODELS)), keys_of(_name(number))
             for kind in ("meta", "headers", "chunks"):
-                pipeline.copy(getattr(model, kind), getattr(tenant, kind))
+                pipeline.copy(getattr(source, kind), getattr(tenant, kind))
             pipeline.zadd(TENANTS, {_name(number): 0})
         if not all(pipeline.execute()):
             raise RuntimeError("a tenant could not be copied inside the store")

@@ -3,54 +3,20 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from subprocess import CalledProcessError
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
 
-from load_tests.harness.answers import VERDICTS, BadAnswer, HttpReader, LineReader
-from load_tests.harness.client import Pool, perform, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Verdict, percentiles
+from load_tests.harness.client import BadAnswer, Connection, Pool, run
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Verdict, percentiles
+from load_tests.harness.loops import VERDICTS, perform
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n"
-CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 GET = Request(b"GET / HTTP/1.1\r\n")
-
-
-def test_an_answer_may_come_in_pieces() -> None:
-    reader = HttpReader()
-    assert reader.read(OK[:20]) is None
-    assert reader.read(OK[20:] + b'{"label"') is None
-    assert reader.read(b":-1}") == b'{"label":-1}'
-    assert reader.read(OK + b"the next one") == b"the next one"
-
-
-def test_chunks_are_put_together() -> None:
-    reader = HttpReader()
-    assert reader.read(CHUNKED + b'7\r\n{"label\r\n') is None
-    assert reader.read(b'4\r\n":1}\r\n0\r\n\r\n') == b'{"label":1}'
-
-
-def test_the_server_may_close() -> None:
-    reader = HttpReader()
-    reader.read(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-    assert reader.closes
-
-
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 503 no\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\n\r\n503"])
-def test_an_error_or_an_answer_without_length_is_bad(answer: bytes) -> None:
-    with pytest.raises(BadAnswer, match=r"503|200"):
-        HttpReader().read(answer)
-
-
-def test_a_line_is_an_answer() -> None:
-    reader = LineReader()
-    assert reader.read(b"0.5") is None
-    assert reader.read(b"79\n") == b"0.579\n"
 
 
 @pytest.mark.parametrize(
@@ -104,20 +70,9 @@ def answering(answer: Callable[[bytes], bytes], *, closes: bool = False) -> Iter
         server.shutdown()
 
 
-def lines(
-    port: int, count: int, connections: int = 1, seconds: float = 0.0, warm_up_seconds: float = 0.05
-) -> ClosedLoop:
+def lines(port: int, count: int, **more: Any) -> ClosedLoop:  # noqa: ANN401 - fields of the job
     asked = [Request(b"%d\n" % (k % 3 - 1), kind="ab"[k % 2], judged=k % 2 == 0) for k in range(count)]
-    return ClosedLoop(
-        wire="lines",
-        verdict="sign",
-        requests=asked,
-        port=port,
-        marks=0,
-        connections=connections,
-        seconds=seconds,
-        warm_up_seconds=warm_up_seconds,
-    )
+    return ClosedLoop(wire="lines", verdict="sign", requests=asked, port=port, marks=0, **more)
 
 
 def performed(job: Job) -> Done:
@@ -134,7 +89,7 @@ def test_requests_are_sent_once_and_in_order() -> None:
 
 def test_a_load_lasts_as_long_as_it_should() -> None:
     with answering(lambda line: line) as port:
-        found = performed(lines(port, 4, connections=3, seconds=0.2))
+        found = performed(lines(port, 4, connections=3, seconds=0.2, warm_up_seconds=0.05))
     assert found.seconds == 0.2
     assert found.answers == found.latencies("a").size + found.latencies("b").size > 4
     assert found.verdicts == b""
@@ -155,6 +110,25 @@ def http(body: bytes, more: bytes = b"") -> bytes:
     return b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (more, len(body), body)
 
 
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (http(b"12"), b"12"),
+        (b"HTTP/1.1 201 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n12\r\n1\r\n3\r\n0\r\n\r\n", b"123"),
+        (b"HTTP/1.1 503 no\r\ncontent-length: 2\r\n\r\nno", None),
+        (b"HTTP/1.1 200 OK\r\n\r\n", None),
+    ],
+    ids=["length", "chunks", "an error", "no length"],
+)
+def test_an_answer_ends_where_it_says(answer: bytes, body: bytes | None) -> None:
+    async def fetch(port: int) -> list[bytes]:
+        with closing(Connection(port)) as connection:
+            return [await connection.fetch(GET.head) for _ in range(2)]
+
+    with answering(lambda _: answer) as port, nullcontext() if body else pytest.raises(BadAnswer, match=r"503|200"):
+        assert asyncio.run(fetch(port)) == [body, body]
+
+
 def test_connections_that_are_closed_are_opened_again() -> None:
     asked = [Request(GET.head, judged=True)] * 5
     with answering(lambda _: http(b'{"label":1}', b"Connection: close\r\n"), closes=True) as port:
@@ -163,7 +137,7 @@ def test_connections_that_are_closed_are_opened_again() -> None:
 
 
 def test_a_connection_that_breaks_ends_the_job() -> None:
-    with answering(lambda _: b"no line", closes=True) as port, pytest.raises(ConnectionError, match="closed"):
+    with answering(lambda _: b"no line", closes=True) as port, pytest.raises(EOFError):
         performed(lines(port, 4))
 
 
@@ -200,23 +174,6 @@ def test_a_constant_rate_is_kept_and_a_wait_counts() -> None:
     assert found.latencies("a")[-1] > 0.2  # the requests queue for the one connection
 
 
-@pytest.mark.parametrize("lost", [0, 1])
-def test_every_line_of_a_stream_needs_its_answer(lost: int) -> None:
-    answers = {GET.head: b"HTTP/1.1 200 OK\r\n\r\n", b"0\r\n": b"0\r\n\r\n"}
-    left = [lost]
-
-    def answer(line: bytes) -> bytes:
-        if line == b"{}\n" and left[0]:
-            left[0] -= 1
-            return b""
-        return answers.get(line, b'{"score":1}\n')
-
-    with answering(answer) as port:
-        job = NdjsonStream(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
-        with pytest.raises(CalledProcessError) if lost else nullcontext():
-            assert run(job).seconds == 0.1
-
-
 def test_a_program_is_a_contender(tmp_path: Path) -> None:
     (tmp_path / "words").touch()
     asked = [Request(b"cat - words\nS 0.9\n", judged=True), Request(b"cat\nU 0.1\n", kind="learn")]
@@ -228,11 +185,6 @@ def test_a_program_that_fails_ends_the_job(tmp_path: Path) -> None:
     asked = [Request(b"sh -c false_and_unknown\n")]
     with pytest.raises(BadAnswer, match="returned 127"):
         performed(ClosedLoop(wire="programs", requests=asked, folder=str(tmp_path), marks=0))
-
-
-def test_the_client_has_a_process_of_its_own() -> None:
-    with answering(lambda line: line) as port:
-        assert len(run(lines(port, 6)).verdicts) == 3
 
 
 def test_a_pool_keeps_connections_until_the_server_closes_them() -> None:

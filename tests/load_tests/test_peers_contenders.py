@@ -13,6 +13,7 @@ from load_tests.peers.contenders import Contender, Group, Library, Limit, Place
 from load_tests.peers.examples import Example, features_json, made_rare
 from load_tests.peers.filters import Rspamd
 from load_tests.peers.measurement import Round, fresh_examples, load, play, take_turns
+from load_tests.peers.results import BOTH, LEARNING, PREDICTING, Row
 
 LIMIT = Limit("the limit", Group.LIMIT, "")
 SMALL = Sizes(taught=100, rounds=1, load_seconds=0.2)
@@ -85,13 +86,14 @@ def test_raw_mails_are_scored_and_learnt(contender: Contender, tmp_path: Path) -
 @pytest.mark.timeout(120)
 def test_a_stream_is_played_in_turns_and_a_load_after(tmp_path: Path) -> None:
     some = [each for each in registry.contenders("url") if each.name in {registry.LIMIT, registry.OURS}]
-    found, failed = play(tmp_path / "play", some, urls(40), turn=20)
-    assert not failed
-    assert [len(each.rates) for each in found.values()] == [2, 2]
-    assert found[registry.LIMIT].verdicts is None
-    loaded, failed = load(tmp_path / "load", some, urls(200), SMALL)
-    assert not failed
-    assert all(part.rates[0] > 0.0 for pair in loaded.values() for part in pair)
+    rows = {each.name: Row(each) for each in some}
+    play(tmp_path / "play", rows, some, ("a stream", urls(40)), turn=20)
+    load(tmp_path / "load", rows, some, urls(200), SMALL)
+    for row in rows.values():
+        assert not row.absent
+        assert {work: len(rates) for work, rates in row.rates.items()} == {BOTH: 2, PREDICTING: 1, LEARNING: 1}
+        assert min(min(rates) for rates in row.rates.values()) > 0.0
+    assert [list(row.verdicts) for row in rows.values()] == [[], ["a stream"]]
 
 
 def test_a_peer_that_cannot_start_is_out_and_the_others_go_on(tmp_path: Path) -> None:

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from load_tests.harness.traffic import zipf
-from load_tests.harness.wrk import Peak
 from load_tests.scenarios import traffic
 from load_tests.scenarios.__main__ import THRESHOLDS, main
-from load_tests.scenarios.counts import LABELS, LOADS, VERDICTS, counts_in, miscounted
-from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask, Counted, Found, LabelQueue
+from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask, Book, Counted, Found
 from load_tests.scenarios.results import EACH, OF_A_NAME, OF_A_SCENARIO, Threshold, judge, read_thresholds
-from load_tests.scenarios.stage import middle, peaks
+from load_tests.scenarios.stage import LABELS, LOADS, VERDICTS, miscounted, parse_counts
 from load_tests.scenarios.traffic import SCENARIOS, delays
 
 RUN_SECONDS = 20.0
 SHIPPED = read_thresholds(THRESHOLDS)
-FIGURES = {"a.rate": 3.0, "b.rate": 2.0, "a.failures": 0.0, "b.failures": 1.0, "b.p50": None}
+FIGURES = {"a": {"rate": 3.0, "failures": 0.0}, "b": {"rate": 2.0, "failures": 1.0, "p50": None}}
 
 METRICS = """
 # TYPE sluice_http_requests_total counter
@@ -63,27 +61,27 @@ def test_a_threshold_compares_a_ratio_with_a_bound(tmp_path: Path, rule: str) ->
     ("is_most", "bound", "met"), [(True, 1.5, True), (True, 1.4, False), (False, 1.5, True), (False, 1.6, False)]
 )
 def test_a_ratio_is_judged(is_most: bool, bound: float, met: bool) -> None:
-    (target,), _ = judge([Threshold("x", "a.rate", "b.rate", is_most, bound)], FIGURES, ["a", "b"], 2)
+    (target,), _ = judge([Threshold("x", "a.rate", "b.rate", is_most, bound)], FIGURES, 2)
     assert (target.met, target.measured) == (met, "1.5 x")
 
 
 def test_a_star_is_each_scenario_that_was_played() -> None:
-    targets, _ = judge([Threshold("failures", "*.failures", "*.rate", True, 0)], FIGURES, ["a", "b"], 2)
+    targets, _ = judge([Threshold("failures", "*.failures", "*.rate", True, 0)], FIGURES, 2)
     assert [(target.text, target.met) for target in targets] == [("a: failures", True), ("b: failures", False)]
 
 
 def test_a_scenario_that_was_not_played_is_not_judged() -> None:
-    assert judge([Threshold("x", "a.rate", "b.rate", True, 1)], FIGURES, ["a"], 2) == ([], [])
+    assert judge([Threshold("x", "a.rate", "b.rate", True, 1)], {"a": FIGURES["a"]}, 2) == ([], [])
 
 
 def test_a_missing_figure_is_not_met() -> None:
-    (target,), _ = judge([Threshold("x", "a.rate", "b.p50", True, 9)], FIGURES, ["a", "b"], 2)
-    assert target.met is None
+    (target,), _ = judge([Threshold("x", "a.rate", "b.p50", True, 9)], FIGURES, 2)
+    assert (target.met, target.measured) == (False, "nothing")
 
 
 def test_a_threshold_for_more_cores_is_noted_and_not_judged() -> None:
     wide = Threshold("wide", "a.rate", "b.rate", False, 2.0, cores=4)
-    few, enough = (judge([wide], FIGURES, ["a", "b"], cores) for cores in (2, 4))
+    few, enough = (judge([wide], FIGURES, cores) for cores in (2, 4))
     assert few == ([], ["Not judged on 2 cores, but on 4: wide: wanted at least 2 x, measured 1.5 x."])
     assert ([target.met for target in enough[0]], enough[1]) == ([False], [])
 
@@ -146,40 +144,44 @@ def test_every_tenant_is_taught_before_it_is_asked() -> None:
     assert set(Counter(ask.tenant for ask in traffic.teaching(asks, 1)).values()) == {1}
 
 
-def test_a_request_as_bytes_states_its_length() -> None:
-    head, _, body = Ask("predict", "/predict", "a", b'{"x":1}').http.partition(b"\r\n\r\n")
-    assert head.startswith(b"POST /predict HTTP/1.1\r\n")
-    assert b"content-length: %d" % len(body) in head
-
-
-def test_labels_leave_the_queue_when_they_are_due() -> None:
-    queue = LabelQueue()
-    for name, delay in (("late", 9.0), ("soon", 1.0)):
-        queue.put(Ask("predict", "/predict", name, b"", label=-1, delay_seconds=delay), f"id-{name}", now=100.0)
-    assert queue.due(100.5) is None
-    due = queue.due(109.0)
-    assert due is not None
+def test_a_label_is_given_when_it_is_due() -> None:
+    late, soon = (Ask("predict", "/predict", "a", b"", label=-1, delay_seconds=delay) for delay in (9.0, 1.0))
+    book = Book([late, soon])
+    for ask, number in ((late, b"1"), (soon, b"2")):
+        book.enter(ask, b'{"prediction_id":"%b","needs_review":false}' % number, now=100.0)
+    assert [book.next(100.5) for _ in range(3)] == [late, soon, late]
+    due = book.next(109.0)
     assert due.is_label
-    assert due.body == b'{"tenant":"soon","prediction_id":"id-soon","label":-1}'
-    assert len(queue) == 1
+    assert due.body == b'{"tenant":"a","prediction_id":"2","label":-1}'
+    book.enter(due, b"", now=109.0)
+    assert (book.verdicts, book.labels, book.waiting) == (2, 1, 1)
 
 
 def test_counts_are_summed_over_workers_and_statuses() -> None:
-    counted = counts_in(METRICS)
+    counted = parse_counts(METRICS)
     assert [counted[name] for name in ("/predict", VERDICTS, LABELS, LOADS)] == [7, 5, 3, 0]
 
 
 @pytest.mark.parametrize(("requests", "verdicts", "expected"), [(7, 5, 0), (6, 5, 1), (9, 3, 4)])
 def test_every_difference_of_the_counts_is_found(requests: int, verdicts: int, expected: int) -> None:
-    found = found_of(Counted(requests, 0, 1.0, 1.0, 1.0), verdicts=verdicts, labels=3)
+    counted = Counted(requests, 0, 1.0, 1.0, 1.0)
+    found = Found(counted, {"predict": counted}, verdicts, labels=3, waiting=0, errors=[], cores=1.0)
     routes = {FEEDBACK: FEEDBACK_ROUTE, "predict": "/predict"}
-    assert miscounted(counts_in(METRICS), routes, found) == expected
+    assert miscounted(parse_counts(METRICS), routes, found) == expected
 
 
-def test_an_unknown_scenario_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scenarios", "mixed,lukewarm"], "there is no scenario 'lukewarm'"),
+        (["--seconds", "0.5"], "0.5 is not from 1"),
+        (["--locust-python", "/bin/false"], "/bin/false has no Locust"),
+    ],
+)
+def test_a_wrong_option_is_named(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["--scenarios", "mixed,lukewarm"])
-    assert "there is no scenario 'lukewarm'" in capsys.readouterr().err
+        main(options)
+    assert message in capsys.readouterr().err
 
 
 def test_locust_stays_in_its_own_process() -> None:
@@ -187,20 +189,3 @@ def test_locust_stays_in_its_own_process() -> None:
     modules = {path.stem: path.read_text() for path in THRESHOLDS.parent.glob("*.py")}
     patched = re.compile(r"^(?:from|import) (?:locust|gevent|load_tests\.scenarios\.swarm)", re.MULTILINE)
     assert {name for name, text in modules.items() if patched.search(text)} == {"swarm"}
-
-
-def test_a_python_without_locust_is_named(tmp_path: Path) -> None:
-    python = tmp_path / "python"
-    python.symlink_to("/bin/false")
-    with pytest.raises(SystemExit, match="has no Locust"):
-        main(["--locust-python", str(python)])
-
-
-def test_a_peak_is_the_median_of_its_rounds_and_counts_every_failure() -> None:
-    rounds = [Peak(8000.0, 3.0, 9.0, 1, 0.2), Peak(2000.0, 9.0, 40.0, 2, 0.1), Peak(7000.0, 4.0, 10.0, 0, 0.3)]
-    assert middle(rounds) == Peak(7000.0, 4.0, 10.0, 3, 0.2)
-    assert peaks({}, 5) == ({}, {})
-
-
-def found_of(counted: Counted, verdicts: int, labels: int) -> Found:
-    return Found(counted, {"predict": counted}, verdicts, labels, waiting=0, errors=[], cores=1.0)
