@@ -41,6 +41,6 @@ USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 # http.client ignores proxy settings.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["python", "-c", "import http.client, os, sys; asked = http.client.HTTPConnection('127.0.0.1', int(os.environ['SLUICE_PORT']), timeout=2); asked.request('GET', '/readyz'); sys.exit(asked.getresponse().status != 200)"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["python", "-c", "import http.client, os, sys; connection = http.client.HTTPConnection('127.0.0.1', int(os.environ['SLUICE_PORT']), timeout=2); connection.request('GET', '/readyz'); sys.exit(connection.getresponse().status != 200)"]
 ENTRYPOINT ["sluice"]
 CMD ["serve"]

@@ -12,7 +12,7 @@ BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
 AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
-# Empty settings and no configuration file: what this machine's pip is told must not reach the locks.
+# Empty settings and no configuration file: this machine's pip configuration must not affect the locks.
 LOCK := PIP_CONFIG_FILE=/dev/null PIP_EXTRA_INDEX_URL= PIP_FIND_LINKS= CUSTOM_COMPILE_COMMAND="make lock" \
 	$(BIN)/pip-compile pyproject.toml --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_OPTIONS)
@@ -29,8 +29,8 @@ define install
 	$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
 
-# $(call have,programs that are Debian's packages of that name,what for,what to do if they cannot be had)
-# No service may be started by its package: tests and benchmarks start their own.
+# $(call have,Debian packages named after their program,purpose,command to run if they cannot be installed)
+# Packages must not start their services: tests and benchmarks start their own.
 define have
 	@missing=; for package in $(1); do command -v $$package >/dev/null || missing="$$missing $$package"; done; \
 	if [ -n "$$missing" ]; then echo "Installing$$missing, $(2)."; \
@@ -43,89 +43,89 @@ help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
 		printf '%-14s %s\n' "$$name" "$$text"; done
 
-setup: $(WARM) ## make .venv, install what the locks name, compile the kernels
+setup: $(WARM) ## create .venv, install the locked dependencies, compile the kernels
 
-run: setup ## serve on http://127.0.0.1:8000, with an embedded Valkey and its data in ./data
+run: setup ## serve on http://127.0.0.1:8000 with an embedded Valkey; data in ./data
 	@$(BIN)/sluice serve
 
 demo: setup ## watch a service learn in the terminal, within a minute
 	@$(BIN)/sluice demo
 
-check: audit $(INSTALLED) ## lint, format, types, layers and known vulnerabilities
+check: audit $(INSTALLED) ## check lint, format, types, layers and known vulnerabilities
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A mirror of PyPI may know no vulnerabilities, and pip-audit is then content with everything. So it is first asked about
-# an old version that has some.
-audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, where they can be asked for
+# A mirror of PyPI may have no advisories, and pip-audit then reports success. So first check that it reports an old
+# version with known vulnerabilities.
+audit: $(INSTALLED) ## check the locked versions for known vulnerabilities, where advisories are available
 	@if { $(AUDIT) --no-deps --requirement .ci/audit-canary.txt || true; } 2>&1 | grep -q PYSEC-; then \
 		$(AUDIT) --strict --require-hashes --requirement .ci/requirements.txt; else \
-		echo "Audit skipped: PyPI's advisories cannot be had here (no network, or a mirror that has none)."; fi
+		echo "Audit skipped: PyPI's advisories are not available (no network, or a mirror without them)."; fi
 
-test: setup ## every test that needs no system package
+test: setup ## run every test that needs no system package
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis"
 
-coverage: setup ## the tests of `make test` with a coverage report of app, also as HTML in build/coverage
+coverage: setup ## run the tests of `make test` with a coverage report of app; HTML in build/coverage
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis" --cov --cov-report=term:skip-covered \
 		--cov-report=html:build/coverage
 
-e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: redis-server, prometheus, wrk, haproxy
-	$(call have,redis-server prometheus wrk haproxy,for the tests against it,exit 1)
+e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that some need: redis-server, prometheus, wrk, haproxy
+	$(call have,redis-server prometheus wrk haproxy,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
 		tests/auth tests/security tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
 
-fuzz: setup ## every parser with random inputs, SECONDS=600 each
+fuzz: setup ## fuzz every parser, for SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
 
-# Each is run, also after one that has missed a target.
-bench: ## the kernels, the service and the verdicts beside others, one after the other (QUICK=1: a trial)
+# Runs all of them, even if one misses a target.
+bench: ## run bench-kernels, bench-service and bench-quality (QUICK=1: a trial)
 	@missed=; for each in bench-kernels bench-service bench-quality; do printf '== make %s\n' "$$each"; \
 		$(MAKE) --no-print-directory $$each QUICK=$(QUICK) || missed="$$missed $$each"; done; \
 	if [ -n "$$missed" ]; then echo "Targets were missed, or something failed, in:$$missed"; exit 1; fi
 
-bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries (QUICK=1: a trial)
+bench-kernels: $(BENCH_INSTALLED) ## compare the kernels with other libraries (QUICK=1: a trial)
 	.venv-bench/bin/python -m experiments.kernels $(if $(QUICK),--quick)
 
-bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learners (QUICK=1: a trial)
-	$(call have,bogofilter,to compare with,echo "It cannot be had: its rows will be missing.")
+bench-quality: $(BENCH_INSTALLED) ## compare verdicts on real inputs with other learners (QUICK=1: a trial)
+	$(call have,bogofilter,to compare with,echo "bogofilter cannot be installed: its rows will be missing.")
 	.venv-bench/bin/python -m experiments.quality $(if $(QUICK),--quick)
 
-bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
-	$(call have,rspamd bogofilter,to compare with,echo "They cannot be had: their rows will say so.")
+bench-peers: $(BENCH_INSTALLED) ## compare Sluice with river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
+	$(call have,rspamd bogofilter,to compare with,echo "They cannot be installed: their rows will say so.")
 	.venv-bench/bin/sluice warm
 	.venv-bench/bin/python -m load_tests.peers $(if $(QUICK),--quick)
 
-# In the environment that Sluice runs in: its kernels are warm, and no scipy lengthens a start.
-bench-service: setup ## the service beside a bare FastAPI route (QUICK=1: a trial)
+# Runs in the service's own environment: the kernels are compiled, and no scipy slows down the start.
+bench-service: setup ## compare the service with a bare FastAPI route (QUICK=1: a trial)
 	$(BIN)/python -m load_tests.service $(if $(QUICK),--quick)
 
-# Measured where Sluice runs, with warm kernels; drawn where matplotlib is.
-bench-scale: setup $(BENCH_INSTALLED) ## cost against workers, features, tenants and log length, and a plan from it (QUICK=1: a trial)
+# Measures in the service's own environment, with compiled kernels; plots in the one that has matplotlib.
+bench-scale: setup $(BENCH_INSTALLED) ## measure cost by workers, features, tenants and log length, and compute a capacity plan (QUICK=1: a trial)
 	$(call have,wrk,the client,exit 1)
 	$(BIN)/python -m load_tests.scale --plot-python .venv-bench/bin/python $(if $(QUICK),--quick)
 
-# Locust has an environment of its own; the services run in theirs. SCENARIOS=mixed,hot plays only these.
-load: setup $(BENCH_INSTALLED) ## traffic as tenants make it, by Locust, for SECONDS=20 each; thresholds decide the exit code
-	$(call have,wrk,for peak rates,echo "It cannot be had: there will be no peak rates.")
+# Locust and the services have separate environments. SCENARIOS=mixed,hot runs only these.
+load: setup $(BENCH_INSTALLED) ## run traffic scenarios with Locust, for SECONDS=20 each; exit with 1 if a target is missed
+	$(call have,wrk,for peak rates,echo "wrk cannot be installed: there will be no peak rates.")
 	@$(BIN)/python -m load_tests.scenarios --locust-python .venv-bench/bin/python \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 
-soak: setup ## 20 minutes of load with rolling restarts and a failover of the store (SECONDS=60: a trial); nothing may be lost
+soak: setup ## run 20 minutes of load with rolling restarts and a failover; no label may be lost (SECONDS=60: a trial)
 	@$(BIN)/python -m load_tests.soak $(if $(SECONDS),--seconds $(SECONDS))
 
-bench-cluster: setup ## several services on one real cluster: they come and go, and nothing is lost (QUICK=1: a trial)
+bench-cluster: setup ## simulate several services on a real cluster, with failures; no label may be lost (QUICK=1: a trial)
 	$(BIN)/python -m load_tests.cluster $(if $(QUICK),--quick)
 
-# GIVEN="webspam=webspam.svm.xz rcv1=train.svm,test.svm": sets of your own in LIBSVM form, studied like the others.
-reproduce: setup $(BENCH_INSTALLED) ## the paper's experiments, on the kernels that serve (QUICK=1: a trial, in minutes)
+# GIVEN="webspam=webspam.svm.xz rcv1=train.svm,test.svm" adds your own sets in LIBSVM format.
+reproduce: setup $(BENCH_INSTALLED) ## run the paper's experiments on the production kernels (QUICK=1: a trial of some minutes)
 	.venv-bench/bin/python -m experiments $(if $(QUICK),--quick) $(addprefix --given ,$(GIVEN)) $(OPTIONS)
 
-lock: $(INSTALLED) ## write the lock files anew (LOCK_OPTIONS=--upgrade takes newer versions)
+lock: $(INSTALLED) ## rewrite the lock files (LOCK_OPTIONS=--upgrade takes newer versions)
 	$(LOCK) --output-file .ci/requirements.txt
 	$(LOCK) --extra dev --extra tracing --constraint .ci/requirements.txt --output-file .ci/requirements-dev.txt
 	$(LOCK) --extra dev --extra tracing --extra bench --constraint .ci/requirements-dev.txt --output-file .ci/requirements-bench.txt
@@ -142,7 +142,7 @@ $(BENCH_INSTALLED): pyproject.toml .ci/requirements-bench.txt
 	$(call install,.venv-bench,.ci/requirements-bench.txt)
 	@touch $@
 
-# Compiled once here, so that the first command or test does not wait for it.
+# Compile once here, so that the first command or test does not wait.
 $(WARM): $(INSTALLED) $(shell find kernels -name "*.py")
 	$(BIN)/sluice warm
 	@touch $@
