@@ -194,7 +194,7 @@ def happened_table(outcome: Outcome) -> str:
         ("models that had to be rescued to files", f"{outcome.rescued:,}"),
         *(
             (f"unexpected: {' '.join(text.split())}".replace("|", "/"), n)
-            for text, n in ledger.unexpected.most_common()
+            for text, n in ledger.unexpected.most_common(LISTED)
         ),
     ]
     return table(("what", "measured"), rows)
