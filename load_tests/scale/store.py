@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle, islice, starmap
 from pathlib import Path
 
 import hiredis
@@ -142,10 +142,14 @@ def measure_writes(folder: Path, sizes: Sizes) -> list[WritesFound]:
 
 
 def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: int, seconds: float) -> WritesFound:
-    disk, worked, start = _disk_bytes(store), processor_seconds(store.pid), time.perf_counter()
+    def used() -> tuple[float, ...]:
+        disk = store.ask("INFO", "persistence")["aof_current_size"]
+        return time.perf_counter(), processor_seconds(store.pid), int(disk)
+
+    before = used()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        writes = runner.run(_write(store.port, commands, connections, start + seconds))
-    taken, worked, disk = time.perf_counter() - start, processor_seconds(store.pid) - worked, _disk_bytes(store) - disk
+        writes = runner.run(_write(store.port, commands, connections, before[0] + seconds))
+    taken, worked, disk = (late - early for early, late in zip(before, used(), strict=True))
     each = 1e6 * worked / writes
     return WritesFound(kind, connections, writes / taken, each, worked / taken, disk / taken, disk / writes)
 
@@ -183,18 +187,15 @@ def _kept(size: int = 1) -> Iterator[bytes]:
     """Blocks of so many predictions, each under a name of its own."""
     bodies = [body(predict(features, "kept")) for features in examples(EXAMPLES)]
     blocks = [b"".join(bodies[start : start + size]) for start in range(0, EXAMPLES, size)]
-    for number, tenant in enumerate(cycle(TENANTS)):
-        keys, name = keys_of(tenant), f"block-{size}-{number}"
+
+    def command(number: int, tenant: str) -> bytes:
+        keys, name, block = keys_of(tenant), f"block-{size}-{number}", blocks[number % len(blocks)]
         names = [keys.pending, keys.pending_count, f"{keys.pending}:{name}"]
-        block = blocks[number % len(blocks)]
-        yield _packed(scripts.KEEP, names, [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST])
+        return _packed(scripts.KEEP, names, [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST])
+
+    return starmap(command, enumerate(cycle(TENANTS)))  # not a generator, which would make the blocks under load
 
 
 def _packed(script: scripts.Script, names: list[str], arguments: list[str | bytes | int]) -> bytes:
     command = scripts.Call(script, names, arguments).command("EVALSHA")
     return bytes(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub knows tuples of one only
-
-
-def _disk_bytes(store: Server) -> int:
-    with store.client() as client:
-        return int(client.info("persistence")["aof_current_size"])

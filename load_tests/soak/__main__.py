@@ -65,7 +65,7 @@ async def run(folder: Path, seconds: float) -> Outcome:
             samples.cancel()
         loaded_seconds = time.monotonic() - began
         say("comparing the services, a fresh one, and a replay of the logs")
-        tenants, logs = await compare(deployment), [node.log for node in deployment.nodes]
+        tenants, logs = await compare(deployment), [node.folder / "service.log" for node in deployment.nodes]
         return Outcome(
             loaded_seconds,
             began,
@@ -76,8 +76,8 @@ async def run(folder: Path, seconds: float) -> Outcome:
             tenants,
             old_primary_follows=await until(deployment.old_primary_follows, PATIENCE_SECONDS),
             appended_again=appended_again(logs),
-            rescued=len(list(deployment.folder.glob("*/rescued/*"))),
-            tracebacks=sum(log.read_text(errors="replace").count("Traceback (most recent call last)") for log in logs),
+            rescued=len(list(deployment.folder.glob("*/data/rescued/*"))),
+            tracebacks=sum(node.whole_log().count("Traceback (most recent call last)") for node in deployment.nodes),
         )
 
 

@@ -19,7 +19,6 @@ PER_SECOND = 400.0  # of all clients together: leaves a machine of two cores tim
 ROUNDS = 3  # over all services, for a prediction
 LABEL_SECONDS = 90.0  # within which a label must be accepted
 PAUSE_SECONDS = 0.1
-UNEXPECTED_KEPT = 20
 OK, GONE, UNAVAILABLE = 200, 410, frozenset({429, 503})
 FORGOTTEN = "/problems/feedback-forgotten"  # docs/api.md: "Nothing is to be done: it counts, once."
 
@@ -63,10 +62,7 @@ class Ledger:
         self.duplicates += duplicate
 
     def note_unexpected(self, answer: dict[str, Any], form: str) -> None:
-        """Count an answer that must not come; only the first different ones are kept in words."""
-        text = f"{answer['status']} {answer['type']} for {form}"
-        known = text in self.unexpected or len(self.unexpected) < UNEXPECTED_KEPT
-        self.unexpected[text if known else "others"] += 1
+        self.unexpected[f"{answer['status']} {answer['type']} for {form}"] += 1
 
 
 class Client:

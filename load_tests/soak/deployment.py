@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import msgspec
 import redis
 
-from load_tests.harness.client import send
-from load_tests.harness.processes import Service, ended
 from tests.servers import SentinelSetup, Server, free_cluster_port, sentinel
+from tests.services import Service
 
 SERVICES = 3
 PATIENCE_SECONDS = 60.0
@@ -30,28 +30,12 @@ class Shown(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Node(Service):
-    """A service that keeps its port over restarts, so the port must be none that the system assigns meanwhile."""
-
-    def __init__(self, folder: Path, name: str, **settings: object) -> None:
-        port = free_cluster_port()
-        self.name = name
-        self.log = folder / name.replace(" ", "-") / "service.log"
-        super().__init__(self.log.parent, port=port, **settings)
-        self.port = port
-
-    @property
-    def exit_code(self) -> int | None:
-        """None while it runs."""
-        assert self._process is not None
-        return self._process.poll()
-
-    def shown(self, tenant: str) -> Shown | None:
-        """A tenant as it shows it; None without an answer."""
-        with suppress(OSError):
-            response = send(self.port, "GET", f"/tenants/{tenant}")
-            return msgspec.json.decode(response.body, type=Shown) if response.status == 200 else None
-        return None
+def shown(node: Service, tenant: str) -> Shown | None:
+    """A tenant as a service shows it; None without an answer."""
+    with suppress(httpx.TransportError):
+        answer = node.request("GET", f"/tenants/{tenant}")
+        return msgspec.json.decode(answer.content, type=Shown) if answer.status_code == httpx.codes.OK else None
+    return None
 
 
 @dataclass(slots=True)
@@ -60,16 +44,16 @@ class Deployment:
 
     folder: Path
     store: SentinelSetup
-    nodes: list[Node]
+    nodes: list[Service]
     snapshot_every_seconds: int
     primary: Server  # the one that is written to
 
-    def new_node(self, name: str) -> Node:
-        """A service that has nothing but the store; not yet started."""
-        return Node(
-            self.folder,
-            name,
+    def new_node(self, name: str) -> Service:
+        """A service that has nothing but the store; not yet started. Its port stays, so it must not be ephemeral."""
+        return Service(
+            self.folder / name,
             redis_url=self.store.url,
+            port=free_cluster_port(),
             pending_ttl_seconds=PENDING_TTL_SECONDS,
             snapshot_every_seconds=self.snapshot_every_seconds,
             log_retention_events=KEEP_ALL,
@@ -101,9 +85,9 @@ def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:
         found = Deployment(folder, store, [], max(int(seconds / SNAPSHOTS), 1), store.primary)
         found.set_sentinel_patience(PATIENT_SECONDS)
         for number in range(SERVICES):
-            found.nodes.append(stack.enter_context(ended(found.new_node(f"service {number + 1}"))).start())
+            found.nodes.append(stack.enter_context(found.new_node(f"service {number + 1}")).launch())
         for node in found.nodes:
-            node.is_ready()
+            node.wait_until_ready()
         yield found
 
 

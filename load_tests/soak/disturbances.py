@@ -5,9 +5,9 @@ primary is killed. Nothing is disturbed at the end: what grows then, grows by it
 """
 
 import asyncio
-import os
-import signal
+import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -78,19 +78,19 @@ async def disturb(step: Step, deployment: Deployment, ledger: Ledger, watch: Wat
         await asyncio.to_thread(deployment.store.primary.start)
         say("the old primary is back; Sentinel is to make it a replica")
         return Disturbance(step.action, begin, time.monotonic())
-    node, clean = deployment.nodes[step.service], True
-    say(f"{node.name}: {step.action}")
+    node, clean = deployment.nodes[step.service], step.action is Action.KILL
+    say(f"{node.folder.name}: {step.action}")
     watch.end(node)
     if step.action is Action.TERMINATE:
-        os.kill(node.pid, signal.SIGTERM)
-        await until(lambda: node.exit_code is not None, STOP_SECONDS)
-        if not (clean := node.exit_code == 0):
-            say(f"{node.name}: did not end with 0 within {STOP_SECONDS:g} s, but {node.exit_code}")
+        with suppress(subprocess.TimeoutExpired):
+            ending = await asyncio.to_thread(node.terminate)
+            clean = ending.code == 0 and ending.seconds <= STOP_SECONDS
+        say(f"{node.folder.name}: {'ended' if clean else 'did not end with 0 in time'}")
     node.kill()
     stopped = time.monotonic()
-    await asyncio.to_thread(node.start().wait_for, "GET", "/readyz", patience_seconds=PATIENCE_SECONDS)
+    await asyncio.to_thread(node.start)
     watch.begin(node)
-    say(f"{node.name}: ready again after {time.monotonic() - stopped:.1f} s")
+    say(f"{node.folder.name}: ready again after {time.monotonic() - stopped:.1f} s")
     return Disturbance(step.action, begin, time.monotonic(), clean)
 
 

@@ -9,7 +9,8 @@ from statistics import median
 from load_tests.harness.processes import resident_bytes
 from load_tests.harness.report import say
 from load_tests.soak.client import Ledger
-from load_tests.soak.deployment import Deployment, Node
+from load_tests.soak.deployment import Deployment
+from tests.services import Service
 
 SAMPLE_SECONDS = 1.0
 REPORT_SAMPLES = 10
@@ -61,14 +62,14 @@ class Watch:
         for node in deployment.nodes:
             self.begin(node)
 
-    def begin(self, node: Node) -> None:
+    def begin(self, node: Service) -> None:
         """A service is ready."""
-        self._running[node.name] = Period(node.name, time.monotonic())
-        self.periods.append(self._running[node.name])
+        self._running[node.folder.name] = Period(node.folder.name, time.monotonic())
+        self.periods.append(self._running[node.folder.name])
 
-    def end(self, node: Node) -> None:
+    def end(self, node: Service) -> None:
         """A service is about to be stopped."""
-        del self._running[node.name]
+        del self._running[node.folder.name]
 
     async def run(self) -> None:
         """Sample every second until cancelled."""
@@ -76,7 +77,7 @@ class Watch:
         for number in count():
             await self._sample()
             if number % REPORT_SAMPLES == 0:
-                periods = [*(self._running.get(node.name) for node in self._deployment.nodes), self.store]
+                periods = [*(self._running.get(node.folder.name) for node in self._deployment.nodes), self.store]
                 memory = (f"{each.samples[-1].bytes / MIB:.0f}" if each and each.samples else "-" for each in periods)
                 say(
                     f"{ledger.requests - before:,} requests more; {len(ledger.acknowledged):,} labels acknowledged; "
@@ -88,9 +89,9 @@ class Watch:
     async def _sample(self) -> None:
         now, labels = time.monotonic(), len(self._ledger.acknowledged)
         for node in self._deployment.nodes:
-            if (period := self._running.get(node.name)) is not None:
-                if node.exit_code is not None:
-                    raise RuntimeError(f"{node.name} has ended with {node.exit_code}: {node.log_tail()}")
+            if (period := self._running.get(node.folder.name)) is not None:
+                if node.process is None or node.process.poll() is not None:
+                    raise RuntimeError(f"{node.folder.name} has ended: {node.log()[-800:]}")
                 period.samples.append(Sample(now, resident_bytes(node.pid), labels))
         if (used := await asyncio.to_thread(self._deployment.store_bytes)) is not None:
             self.store.samples.append(Sample(now, used, labels))

@@ -10,10 +10,9 @@ from app.storage.event_codec import FeedbackRecord, decode_record
 from load_tests.cluster.figures import latency_cell
 from load_tests.cluster.logs import is_whole
 from load_tests.harness.jobs import percentiles
-from load_tests.harness.processes import ended
 from load_tests.harness.report import Report, Target, at_most, say, table
 from load_tests.soak.client import Ledger, StoredLabel
-from load_tests.soak.deployment import Deployment, Shown, until
+from load_tests.soak.deployment import Deployment, Shown, shown, until
 from load_tests.soak.disturbances import Action, Disturbance
 from load_tests.soak.memory import LEAST_SECONDS, MIB, WARM_UP_SECONDS, Period
 from load_tests.soak.traffic import TENANTS
@@ -71,14 +70,14 @@ async def compare(deployment: Deployment) -> list[TenantFound]:
 
     def at_rest() -> bool:
         versions = {tenant: version_of(url, tenant) for tenant in TENANTS}
-        shown = ((node.shown(tenant), versions[tenant]) for tenant in TENANTS for node in deployment.nodes)
-        return all(found is not None and found.version == version for found, version in shown)
+        seen = ((shown(node, tenant), versions[tenant]) for tenant in TENANTS for node in deployment.nodes)
+        return all(found is not None and found.version == version for found, version in seen)
 
     if not await until(at_rest, REST_SECONDS):
         say("not all services have reached the versions of the logs")
     found = []
-    with ended(deployment.new_node("a fresh service")) as fresh:
-        fresh.start().is_ready()
+    with deployment.new_node("a fresh service") as fresh:
+        fresh.start()
         for tenant in TENANTS:
             log = stored_log(url, tenant)
             records = [(version, decode_record(payload)) for version, payload, _ in log.entries]
@@ -87,10 +86,11 @@ async def compare(deployment: Deployment) -> list[TenantFound]:
                 for version, record in records
                 if isinstance(record, FeedbackRecord)
             ]
-            shown, replayed = {node.name: node.shown(tenant) for node in (*deployment.nodes, fresh)}, log.replayed()
-            shown["a replay of the log"] = Shown(replayed.version, replayed.digest)
+            replayed, nodes = log.replayed(), (*deployment.nodes, fresh)
+            seen = {node.folder.name: shown(node, tenant) for node in nodes}
+            seen["a replay of the log"] = Shown(replayed.version, replayed.digest)
             others = len(records) - len(labels)
-            found.append(TenantFound(tenant, log.version, labels, others, is_whole(log), shown))
+            found.append(TenantFound(tenant, log.version, labels, others, is_whole(log), seen))
     return found
 
 
@@ -194,7 +194,7 @@ def happened_table(outcome: Outcome) -> str:
         ("models that had to be rescued to files", f"{outcome.rescued:,}"),
         *(
             (f"unexpected: {' '.join(text.split())}".replace("|", "/"), n)
-            for text, n in ledger.unexpected.most_common()
+            for text, n in ledger.unexpected.most_common(LISTED)
         ),
     ]
     return table(("what", "measured"), rows)

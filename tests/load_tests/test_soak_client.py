@@ -74,14 +74,6 @@ def test_an_unexpected_answer_is_noted() -> None:
     assert "invalid body" in next(iter(ledger.unexpected))
 
 
-def test_of_very_many_different_unexpected_answers_only_some_are_kept_in_words() -> None:
-    ledger = Ledger()
-    for number in range(1000):
-        ledger.note_unexpected({"type": number, "status": 500}, "a prediction")
-    assert ledger.unexpected.total() == 1000
-    assert len(ledger.unexpected) < 50
-
-
 def test_a_label_is_sent_until_it_is_acknowledged_always_the_same() -> None:
     service = ScriptedPool(UNAVAILABLE, EOFError, UNAVAILABLE, AGAIN)
     ledger = given(service, LABEL)
