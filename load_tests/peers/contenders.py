@@ -54,7 +54,6 @@ class Contender(ABC):
     beside: str  # the row of Sluice with the same inputs
     same_work: str = ""  # the row of Sluice that also keeps labels as it does: on the disk, or in memory only
     about: str = ""  # a remark for its row
-    ahead: str = ""  # why it may be faster
     items: int = 1  # examples in a request
 
     @abstractmethod

@@ -15,7 +15,7 @@ from typing import ClassVar
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Server, ended
+from load_tests.harness.processes import Daemon, ended
 from load_tests.harness.traffic import post
 from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
@@ -77,7 +77,7 @@ class VowpalWabbit(Contender):
                 return bool(connection.recv(100))
             return False
 
-        with ended(Server(command, port, folder / "vw.log", terminates=True).start()) as daemon:
+        with ended(Daemon(command, port, folder / "vw.log").start()) as daemon:
             yield Place(daemon.wait_until(answers).port)
 
     def predict(self, example: Example) -> bytes:
@@ -113,7 +113,7 @@ class Rspamd(Contender):
         with valkey_server(folder / "store", *IN_MEMORY) as store:
             text = RSPAMD.format(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
-            with ended(Server(command, port, folder / "daemon.log", terminates=True).start()) as daemon:
+            with ended(Daemon(command, port, folder / "daemon.log").start()) as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
 
     def predict(self, example: Example) -> bytes:
