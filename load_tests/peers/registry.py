@@ -73,9 +73,9 @@ def _vowpal_wabbits(tuned: Mapping[str, float]) -> list[Contender]:
     ]
 
 
-def _tuned(natural: Options, rare: Options) -> str:
-    return f"Settings chosen in hindsight: {_listed(natural)} (at 1:99: {_listed(rare)})."
-
-
-def _listed(options: Options) -> str:
-    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else str(value) for name, value in options.items())
+def _tuned(*settings: Options) -> str:
+    natural, rare = (
+        ", ".join(f"{name} {value:g}" if isinstance(value, float) else value for name, value in options.items())
+        for options in settings
+    )
+    return f"Settings chosen in hindsight: {natural} (at 1:99: {rare})."

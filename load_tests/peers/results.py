@@ -89,7 +89,7 @@ class Table:
         return median(one / other for one, other in zip(theirs, ours, strict=True))
 
 
-def peers_table(found: Table) -> str:
+def render(found: Table) -> str:
     """A line for every contender."""
 
     def rate(work: str, header: str) -> tuple[str, Callable[[Row], str]]:

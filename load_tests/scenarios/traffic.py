@@ -170,5 +170,4 @@ def _evenly(tenants: int, prefix: str = "even") -> list[tuple[str, bytes]]:
 
 def _in_batches() -> list[tuple[str, Sequence[bytes]]]:
     items = [b'{"features":%b}' % features for features in _examples()]
-    parts = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
-    return [(f"even-{number:04d}", part) for part in parts for number in range(BATCH_TENANTS)]
+    return [(f"even-{number:04d}", part) for part in traffic.parts(items, BATCH) for number in range(BATCH_TENANTS)]

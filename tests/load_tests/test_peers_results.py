@@ -7,18 +7,7 @@ from load_tests.harness.jobs import Percentiles
 from load_tests.harness.sizes import BATCH, FULL, QUICK
 from load_tests.peers import registry
 from load_tests.peers.contenders import LEARN, PREDICT, Group, Limit
-from load_tests.peers.results import (
-    BOTH,
-    LEARNING,
-    PREDICTING,
-    Row,
-    Table,
-    Verdicts,
-    judged,
-    peers_table,
-    remark,
-    targets,
-)
+from load_tests.peers.results import BOTH, LEARNING, PREDICTING, Row, Table, Verdicts, judged, remark, render, targets
 
 STREAM = "phishstorm 1-600"
 OURS, VOLATILE = registry.OURS, registry.OURS_IN_MEMORY
@@ -96,7 +85,7 @@ def test_a_missing_contender_is_named_and_no_miss(table: Table) -> None:
     absent = Row(Limit("rspamd", Group.MAIL, OURS, VOLATILE), "it is not installed")
     table.rows["rspamd"] = absent
     assert table.times(absent, OURS, BOTH) is None
-    line = peers_table(table).splitlines()[-1]
+    line = render(table).splitlines()[-1]
     assert line == "| rspamd |" + " - |" * 11 + " Not measured: it is not installed |"
     found = [target for target in targets([table]) if target.text.endswith("rspamd")]
     assert len(found) == 4
@@ -105,7 +94,7 @@ def test_a_missing_contender_is_named_and_no_miss(table: Table) -> None:
 
 def test_a_row_has_rates_ratios_and_latencies(table: Table) -> None:
     line = f"| **{OURS}** | 500 | 1.00 | 0.50 / 2.00 | 0.50 / 2.00 | 8,000 | 1.00 | 2.00 / 8.00 | 4,000 | 1.00 |"
-    assert f"{line} 2.00 / 8.00 | 95.00 (95.00) |  |" in peers_table(table)
+    assert f"{line} 2.00 / 8.00 | 95.00 (95.00) |  |" in render(table)
 
 
 @pytest.mark.parametrize("kind", ["url", "email"])
