@@ -40,8 +40,7 @@ def name_of(number: int) -> str:
 
 def short_values(rng: np.random.Generator, count: int) -> list[str]:
     """Counts and simple fractions."""
-    drawn: list[str] = rng.choice(SIMPLE_VALUES, count).tolist()
-    return drawn
+    return [str(value) for value in rng.choice(SIMPLE_VALUES, count)]
 
 
 def long_values(rng: np.random.Generator, count: int) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Done, Percentiles, Request, percentiles
+from load_tests.harness.jobs import ClosedLoop, Done, Request, percentiles_of
 from load_tests.harness.report import say
 from load_tests.harness.sizes import BATCH, Sizes
 from load_tests.harness.traffic import parts
@@ -52,7 +52,7 @@ def play(folder: Path, rows: Rows, contenders: Sequence[Contender], stream: Stre
         if BOTH not in row.rates and not row.absent:
             row.rates[BOTH] = [len(part) / done.seconds for part, done in zip(portions, turns, strict=True)]
             for kind in turns[0].kinds:
-                row.latencies[kind] = _percentiles(turns, kind)
+                row.latencies[kind] = percentiles_of(turns, kind)
     for each, reason in failed.items():
         rows[each].absent = reason
 
@@ -70,13 +70,9 @@ def load(folder: Path, rows: Rows, contenders: Sequence[Contender], examples: Se
         row = rows[contender.name]
         for work, kind, of_kind in ((PREDICTING, PREDICT, turns[::2]), (LEARNING, LEARN, turns[1::2])):
             row.rates[work] = [contender.items * done.answers / done.seconds for done in of_kind]
-            row.latencies[work] = _percentiles(of_kind, kind)
+            row.latencies[work] = percentiles_of(of_kind, kind)
     for each, reason in failed.items():
         rows[each].absent = reason
-
-
-def _percentiles(turns: Sequence[Done], kind: str) -> Percentiles:
-    return percentiles(np.concatenate([done.latencies(kind) for done in turns]))
 
 
 def fresh_examples(examples: Sequence[Example], rounds: int) -> list[Sequence[Example]]:

@@ -7,7 +7,7 @@ import pytest
 
 from load_tests.harness.client import run
 from load_tests.harness.jobs import ClosedLoop
-from load_tests.harness.sizes import Sizes
+from load_tests.harness.sizes import BATCH, FULL, QUICK, Sizes
 from load_tests.peers import registry
 from load_tests.peers.contenders import Contender, Group, Library, Limit
 from load_tests.peers.examples import Example, features_json
@@ -95,13 +95,14 @@ def test_a_peer_that_cannot_start_is_out_and_the_others_go_on(tmp_path: Path) ->
     assert failed["absent"] == "the Python package no_such_package is not installed"
 
 
-def test_every_round_learns_other_examples() -> None:
+def test_every_round_learns_other_examples_in_full_batches() -> None:
     examples = urls(650)
     first, second = fresh_examples(examples, rounds=2)
     assert (len(first), len(second)) == (300, 300)
     assert [*first, *second] == examples[:600]
     with pytest.raises(ValueError, match="too few"):
         fresh_examples(examples[:150], rounds=2)
+    assert QUICK.taught % BATCH == FULL.taught % BATCH == 0
 
 
 def test_features_have_length_one() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from load_tests.harness.jobs import Percentiles
-from load_tests.harness.sizes import BATCH, FULL, QUICK
 from load_tests.peers import registry
 from load_tests.peers.contenders import LEARN, PREDICT, Group, Limit
 from load_tests.peers.results import BOTH, LEARNING, PREDICTING, Row, Table, Verdicts, judged, remark, render, targets
@@ -104,7 +103,3 @@ def test_every_row_stands_beside_rows_that_are_there(kind: str) -> None:
     assert len(set(names)) == len(names)
     assert all(each.beside in names and each.same_work in {"", *names} for each in found)
     assert {each.name for each in registry.judges()} <= set(names)
-
-
-def test_batches_are_full() -> None:
-    assert QUICK.taught % BATCH == FULL.taught % BATCH == 0
