@@ -18,7 +18,6 @@ UNTIMED_SECONDS = 900.0  # the slowest contender takes minutes for its turn
 JSON = "application/json"
 SHOWN = 1000  # bytes of a bad answer
 
-
 Found = TypeVar("Found")
 
 
@@ -73,8 +72,7 @@ def call(port: int, method: str, path: str, body: bytes = b"", content_type: str
     """Send one request; any status but 200 ends the benchmark."""
     response = send(port, method, path, body, content_type)
     if response.status != 200:
-        shown = response.body[:500].decode(errors="replace")
-        raise RuntimeError(f"{method} {path} was answered {response.status}: {shown}")
+        raise BadAnswer(b"%b was answered %d: %b" % (path.encode(), response.status, response.body))
     return response.body
 
 

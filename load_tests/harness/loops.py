@@ -119,23 +119,17 @@ async def _execute(folder: str, data: bytes) -> bytes:
 async def run_at_rate(job: ConstantRate) -> Done:
     """Send each kind at the rate, then wait for the last answers."""
     latencies: dict[str, list[float]] = {kind: [] for kind in job.kinds}
-    free: dict[str, asyncio.Queue[Connection]] = {kind: asyncio.Queue() for kind in job.kinds}
-    with ExitStack() as stack:
-        for queue in [*free.values()] * job.connections:
-            connection = stack.enter_context(closing(Connection(job.port)))
-            await connection.open()
-            queue.put_nowait(connection)
-        started, worked = time.perf_counter(), time.process_time()
-        async with asyncio.timeout(job.seconds + PATIENCE_SECONDS), asyncio.TaskGroup() as group:
-            for kind, requests in job.kinds.items():
-                group.create_task(_send_at_rate(job, requests, free[kind], latencies[kind]))
-        elapsed, worked = time.perf_counter() - started, time.process_time() - worked
+    started, worked = time.perf_counter(), time.process_time()
+    async with asyncio.timeout(job.seconds + PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+        for kind, requests in job.kinds.items():
+            group.create_task(_send_at_rate(job, requests, latencies[kind]))
+    elapsed, worked = time.perf_counter() - started, time.process_time() - worked
     return Done(sum(map(len, latencies.values())), elapsed, elapsed, worked, latencies)
 
 
-async def _send_at_rate(
-    job: ConstantRate, requests: list[Request], free: asyncio.Queue[Connection], latencies: list[float]
-) -> None:
+async def _send_at_rate(job: ConstantRate, requests: list[Request], latencies: list[float]) -> None:
+    free: asyncio.Queue[Connection] = asyncio.Queue()
+
     async def send(request: Request, due: float) -> None:
         connection = await free.get()  # the wait for a free one counts
         answer = await connection.fetch(_data(request))
@@ -144,11 +138,16 @@ async def _send_at_rate(
         latencies.append(time.perf_counter() - due)
         free.put_nowait(connection)
 
-    started, sources = time.perf_counter(), cycle(requests)
-    async with asyncio.TaskGroup() as group:
-        for number in range(1, int(job.seconds * job.per_second) + 1):
-            await asyncio.sleep(started + number / job.per_second - time.perf_counter())
-            group.create_task(send(next(sources), time.perf_counter()))
+    with ExitStack() as stack:
+        for _ in range(job.connections):
+            connection = stack.enter_context(closing(Connection(job.port)))
+            await connection.open()
+            free.put_nowait(connection)
+        started, sources = time.perf_counter(), cycle(requests)
+        async with asyncio.TaskGroup() as group:
+            for number in range(1, int(job.seconds * job.per_second) + 1):
+                await asyncio.sleep(started + number / job.per_second - time.perf_counter())
+                group.create_task(send(next(sources), time.perf_counter()))
 
 
 def _labels(name: bytes) -> Callable[[bytes], list[bool]]:

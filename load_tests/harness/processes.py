@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from app.cli.signals import held_back
 from app.storage.embedded.orphans import socket_path
@@ -26,20 +26,13 @@ INTERRUPTED = 130  # a shell's exit code for Ctrl-C
 class Server:
     """A process that answers on a port, with its children."""
 
-    def __init__(
-        self,
-        command: list[str],
-        port: int,
-        log: Path,
-        settings: dict[str, str] | None = None,
-        *,
-        terminates: bool = False,
-    ) -> None:
+    terminates: ClassVar[bool] = False  # whether it gets time to end its children itself
+
+    def __init__(self, command: list[str], port: int, log: Path, settings: dict[str, str] | None = None) -> None:
         self.port = port
         self._command = command
         self._log = log
         self._settings = settings or {}
-        self._terminates = terminates  # whether it gets time to end its children itself
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -95,12 +88,18 @@ class Server:
         if self._process is None:
             return
         with suppress(ProcessLookupError):
-            if self._terminates:
+            if self.terminates:
                 os.killpg(self.pid, signal.SIGTERM)
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(TERMINATION_SECONDS)
             os.killpg(self.pid, signal.SIGKILL)
         self.kill()
+
+
+class Daemon(Server):
+    """A server with children that it ends itself."""
+
+    terminates = True
 
 
 class Service(Server):

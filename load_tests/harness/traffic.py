@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ FEATURES_PER_EVENT = 1000
 JSON, NDJSON = "application/json", "application/x-ndjson"
 NOT_KEPT = b',"keep":false'
 
+Item = TypeVar("Item")
 Values = Callable[[np.random.Generator, int], list[str]]
 
 
@@ -38,8 +40,7 @@ def name_of(number: int) -> str:
 
 def short_values(rng: np.random.Generator, count: int) -> list[str]:
     """Counts and simple fractions."""
-    drawn: list[str] = rng.choice(SIMPLE_VALUES, count).tolist()
-    return drawn
+    return [str(value) for value in rng.choice(SIMPLE_VALUES, count)]
 
 
 def long_values(rng: np.random.Generator, count: int) -> list[str]:
@@ -121,18 +122,19 @@ def feedback_batches(some: Sequence[bytes], tenant: str, size: int) -> list[Requ
 
 
 def _batches(path: str, items: Sequence[bytes], tenant: str, size: int) -> list[Request]:
-    bodies = (
-        b'{"tenant":"%b","items":[%b]}' % (tenant.encode(), b",".join(items[start : start + size]))
-        for start in range(0, len(items), size)
-    )
+    bodies = (b'{"tenant":"%b","items":[%b]}' % (tenant.encode(), b",".join(part)) for part in parts(items, size))
     return [Request(post(path, body)) for body in bodies]
 
 
 def predict_streams(some: Sequence[bytes], tenant: str, size: int) -> list[Request]:
     """POST /predict/batch as NDJSON with `size` lines in each; answers come while lines are sent."""
     lines = [b'{"features":%b}\n' % features for features in some]
-    bodies = (b"".join(lines[start : start + size]) for start in range(0, len(lines), size))
-    return [Request(post(f"/predict/batch?tenant={tenant}", body, NDJSON)) for body in bodies]
+    return [Request(post(f"/predict/batch?tenant={tenant}", b"".join(part), NDJSON)) for part in parts(lines, size)]
+
+
+def parts(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """Cut into parts of `size`; the last may be shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def model_file(names: range, max_features: int | None = None) -> bytes:

@@ -14,11 +14,7 @@ GRACE_SECONDS = 30.0
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The throughput of connections that each send the next request as soon as they have their answer.
-
-    wrk corrects its percentiles: a slow answer also stands for requests that were not sent meanwhile. Where some
-    requests take longer by their nature, its p99 is not the p99 of answers.
-    """
+    """The throughput of a closed loop. In wrk's percentiles a slow answer stands for those it has delayed, too."""
 
     rate: float  # answers per second
     p50: float  # milliseconds

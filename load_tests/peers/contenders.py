@@ -14,7 +14,7 @@ import msgspec
 
 from load_tests.harness.jobs import Request, Verdict, Wire
 from load_tests.harness.processes import Server, Service, ended, limit_server
-from load_tests.harness.traffic import NDJSON, post
+from load_tests.harness.traffic import NDJSON, parts, post
 from load_tests.peers.examples import Example
 from tests.servers import DURABLE, free_port, valkey_server
 
@@ -54,7 +54,6 @@ class Contender(ABC):
     beside: str  # the row of Sluice with the same inputs
     same_work: str = ""  # the row of Sluice that also keeps labels as it does: on the disk, or in memory only
     about: str = ""  # a remark for its row
-    ahead: str = ""  # why it may be faster
     items: int = 1  # examples in a request
 
     @abstractmethod
@@ -186,8 +185,7 @@ class Batches(Sluice):
         return [Request(each, kind=LEARN) for each in self._posts("/feedback/batch", items)]
 
     def _posts(self, path: str, items: Sequence[bytes]) -> Iterator[bytes]:
-        for start in range(0, len(items), self.items):
-            some = items[start : start + self.items]
+        for some in parts(items, self.items):
             if self.ndjson:
                 yield post(f"{path}?tenant={TENANT}", b"\n".join(some) + b"\n", NDJSON)
             else:

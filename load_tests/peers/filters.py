@@ -9,13 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from string import Template
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Server, ended
+from load_tests.harness.processes import Daemon, ended
 from load_tests.harness.traffic import post
 from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
@@ -23,36 +24,10 @@ from tests.servers import free_port, valkey_server
 
 BITS = "22"  # hardly any two features collide
 SPECIAL = str.maketrans({":": "%c", "|": "%p", "%": "%%", " ": "%s", "\n": "%n", "\r": "%r", "\t": "%t"})
+RSPAMD = Path(__file__).with_name("rspamd.conf")
 RSPAMD_SECONDS = 90.0  # it compiles the public suffixes at every first start
 MEMORY = Path("/dev/shm")  # noqa: S108 - it writes its word list through to the disk at every mail
 BOGOFILTER = b"bogofilter %b -C -d words --db-transaction=no\n%b"
-
-# The classifier is that of Debian's statistic.conf; `filters`, the plugins and the rules are empty.
-RSPAMD = """
-options {{
-  pidfile = "{folder}/rspamd.pid"; cache_file = "{folder}/symbols.cache"; dynamic_conf = "{folder}/dynamic";
-  history_file = "{folder}/history"; control_socket = "{folder}/control.sock mode=0600"; hs_cache_dir = "{folder}";
-  tempdir = "{folder}"; url_tld = "${{SHAREDIR}}/effective_tld_names.dat";
-  filters = ""; allow_raw_input = true; words_decay = 600; explicit_modules = ["settings", "bayes_expiry"];
-  classify_headers = ["User-Agent", "X-Mailer", "Content-Type", "X-MimeOLE"];
-  dns {{ nameserver = ["127.0.0.1:9"]; }}  # without a listener
-}}
-logging {{ type = "file"; filename = "{folder}/rspamd.log"; level = "error"; }}
-worker "controller" {{ bind_socket = "127.0.0.1:{port}"; count = 1; secure_ip = "127.0.0.1"; }}
-lua = "{folder}/rules.lua";
-modules {{ path = "{folder}/plugins"; }}
-actions {{ reject = 15; add_header = 6; greylist = 4; }}
-group "statistics" {{ symbols {{ "BAYES_SPAM" {{ weight = 5.1; }} "BAYES_HAM" {{ weight = -3.0; }} }} }}
-classifier "bayes" {{
-  tokenizer {{ name = "osb"; }}
-  cache {{ }}
-  new_schema = true; store_tokens = false; signatures = false; min_tokens = 11; min_learns = 200;
-  backend = "redis"; servers = "127.0.0.1:{store_port}";
-  statfile {{ symbol = "BAYES_HAM"; spam = false; }}
-  statfile {{ symbol = "BAYES_SPAM"; spam = true; }}
-  learn_condition = 'return require("lua_bayes_learn").can_learn';
-}}
-"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +52,7 @@ class VowpalWabbit(Contender):
                 return bool(connection.recv(100))
             return False
 
-        with ended(Server(command, port, folder / "vw.log", terminates=True).start()) as daemon:
+        with ended(Daemon(command, port, folder / "vw.log").start()) as daemon:
             yield Place(daemon.wait_until(answers).port)
 
     def predict(self, example: Example) -> bytes:
@@ -111,9 +86,10 @@ class Rspamd(Contender):
         insecure = ["--insecure"] if os.geteuid() == 0 else []  # it refuses to run as root without it
         command = ["rspamd", "--no-fork", *insecure, "--config", str(configuration)]
         with valkey_server(folder / "store", *IN_MEMORY) as store:
-            text = RSPAMD.format(folder=folder, port=port, store_port=store.port)
+            given = Template(RSPAMD.read_text(encoding="utf-8"))  # it fills in SHAREDIR itself
+            text = given.safe_substitute(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
-            with ended(Server(command, port, folder / "daemon.log", terminates=True).start()) as daemon:
+            with ended(Daemon(command, port, folder / "daemon.log").start()) as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
 
     def predict(self, example: Example) -> bytes:

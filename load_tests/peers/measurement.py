@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Done, Percentiles, Request, percentiles
+from load_tests.harness.jobs import ClosedLoop, Done, Request, percentiles_of
 from load_tests.harness.report import say
 from load_tests.harness.sizes import BATCH, Sizes
+from load_tests.harness.traffic import parts
 from load_tests.peers.contenders import LEARN, PREDICT, Contender, Group, Place
 from load_tests.peers.examples import Example
 from load_tests.peers.results import BOTH, CONNECTIONS, LEARNING, PREDICTING, Row, judged
@@ -37,21 +38,21 @@ class Round:
 def play(folder: Path, rows: Rows, contenders: Sequence[Contender], stream: Stream, turn: int) -> None:
     """Score every example before its label is learnt, over one connection. Rates are those of the first stream."""
     name, examples = stream
-    parts = [examples[start : start + turn] for start in range(0, len(examples), turn)]
-    rounds = [Round(f"{len(part):,} examples", lambda each, part=part: each.played(part)) for part in parts]  # type: ignore[misc] # mypy cannot infer the default
+    portions = parts(examples, turn)
+    rounds = [Round(f"{len(part):,} examples", lambda each, part=part: each.played(part)) for part in portions]  # type: ignore[misc] # mypy cannot infer the default
     found, failed = take_turns(folder, contenders, 1, rounds)
     labels = np.array([float(example.label) for example in examples])
     said = {each: np.array([*b"".join(d.verdicts for d in done)], np.float64) for each, done in found.items()}
     for contender, turns in ((each, found[each.name]) for each in contenders if each.name in found):
         row = rows[contender.name]
-        if [len(done.verdicts) for done in turns] != [len(part) for part in parts]:
+        if [len(done.verdicts) for done in turns] != [len(part) for part in portions]:
             raise RuntimeError(f"{contender.name} gave {said[contender.name].size} verdicts on {labels.size} examples")
         if contender.group is not Group.LIMIT:
             row.verdicts[name] = judged(labels, said[contender.name], said[contender.beside])
         if BOTH not in row.rates and not row.absent:
-            row.rates[BOTH] = [len(part) / done.seconds for part, done in zip(parts, turns, strict=True)]
+            row.rates[BOTH] = [len(part) / done.seconds for part, done in zip(portions, turns, strict=True)]
             for kind in turns[0].kinds:
-                row.latencies[kind] = _percentiles(turns, kind)
+                row.latencies[kind] = percentiles_of(turns, kind)
     for each, reason in failed.items():
         rows[each].absent = reason
 
@@ -69,13 +70,9 @@ def load(folder: Path, rows: Rows, contenders: Sequence[Contender], examples: Se
         row = rows[contender.name]
         for work, kind, of_kind in ((PREDICTING, PREDICT, turns[::2]), (LEARNING, LEARN, turns[1::2])):
             row.rates[work] = [contender.items * done.answers / done.seconds for done in of_kind]
-            row.latencies[work] = _percentiles(of_kind, kind)
+            row.latencies[work] = percentiles_of(of_kind, kind)
     for each, reason in failed.items():
         rows[each].absent = reason
-
-
-def _percentiles(turns: Sequence[Done], kind: str) -> Percentiles:
-    return percentiles(np.concatenate([done.latencies(kind) for done in turns]))
 
 
 def fresh_examples(examples: Sequence[Example], rounds: int) -> list[Sequence[Example]]:
@@ -83,7 +80,7 @@ def fresh_examples(examples: Sequence[Example], rounds: int) -> list[Sequence[Ex
     size = len(examples) // rounds // BATCH * BATCH
     if not size:
         raise ValueError(f"{len(examples)} examples are too few for {rounds} rounds of learning")
-    return [examples[number * size : (number + 1) * size] for number in range(rounds)]
+    return parts(examples, size)[:rounds]
 
 
 def take_turns(

@@ -22,48 +22,32 @@ SGD: Options = {"loss": "log_loss", "alpha": 1e-5}
 RARE_SGD: Options = {"loss": "hinge", "alpha": 1e-4, "weight": 30.0}
 VW, RARE_VW = {"ftrl_alpha": 3.0, "weight": 1.0}, {"ftrl_alpha": 1.0, "weight": 30.0}
 
-VOLATILE = "Its store writes nothing to the disk: for comparison only, since the peers keep labels so."
-SEVERAL = f"{BATCH} examples in a request; over one connection feedback only: its answer holds the verdict before."
-LOGGED = "The same, but it keeps labels as Sluice does: in a log that is on the disk before a label is acknowledged."
-PLAIN_LOG = "its log is a plain XADD: nothing is checked, chained or versioned in the store, and no tenant is looked up"
-NO_TENANTS = "it has no tenants, ids and versions to look after, and no other process to ask"
-RSPAMD = (
-    "It closes every connection. No verdict before it has learnt 200 mails of each class; it does not learn a mail "
-    "with the Message-ID of a learnt one."
-)
-
 _sluice = partial(Sluice, group=Group.OURS, beside=OURS)
-_library = partial(Library, group=Group.PYTHON, beside=OURS, same_work=OURS_IN_MEMORY, ahead=NO_TENANTS)
+_library = partial(Library, group=Group.PYTHON, beside=OURS, same_work=OURS_IN_MEMORY)
 _river = partial(_library, learner="river", package="river")
 _sgd = partial(_library, learner="sgd", package="sklearn")
-_vw = partial(
-    VowpalWabbit,
-    group=Group.DAEMON,
-    beside=OURS,
-    same_work=OURS_IN_MEMORY,
-    ahead="C++ that reads lines, without HTTP and JSON",
-)
+_vw = partial(VowpalWabbit, group=Group.DAEMON, beside=OURS, same_work=OURS_IN_MEMORY)
+_mail_filter: dict[str, Any] = {"group": Group.MAIL, "beside": RAW["email"], "same_work": RAW_IN_MEMORY}
 
 
 def contenders(kind: Kind) -> list[Contender]:
     """Those for a kind of input, tuned for the natural share of anomalies where they are tuned."""
     raw = partial(Sluice, group=Group.OURS, beside=RAW[kind], input="url" if kind == "url" else "mail")
-    batch = partial(Batches, group=Group.OURS, beside=OURS, about=SEVERAL, items=BATCH)
-    logged: dict[str, Any] = {"about": LOGGED, "same_work": OURS, "durable": True, "ahead": PLAIN_LOG}
+    batch = partial(Batches, group=Group.OURS, beside=OURS, items=BATCH)
     mails = kind == "email"
     return [
-        Limit(LIMIT, Group.LIMIT, OURS, about="A constant route: it knows nothing.", ahead="it does no work"),
+        Limit(LIMIT, Group.LIMIT, OURS),
         _sluice(OURS),
-        _sluice(OURS_IN_MEMORY, about=VOLATILE, durable=False),
-        raw(RAW[kind], about="Sluice makes the features itself."),
-        *([raw(RAW_IN_MEMORY, about=VOLATILE, durable=False)] if mails else []),
+        _sluice(OURS_IN_MEMORY, durable=False),
+        raw(RAW[kind]),
+        *([raw(RAW_IN_MEMORY, durable=False)] if mails else []),
         batch("Sluice, features, batches"),
         batch("Sluice, features, NDJSON", ndjson=True),
         *_libraries(RIVER, SGD),
-        _river("river FTRL, tuned, labels on the disk", options=RIVER, **logged),
-        _sgd("scikit-learn SGD, tuned, labels on the disk", options=SGD, **logged),
+        _river("river FTRL, tuned, labels on the disk", options=RIVER, same_work=OURS, durable=True),
+        _sgd("scikit-learn SGD, tuned, labels on the disk", options=SGD, same_work=OURS, durable=True),
         *_vowpal_wabbits(VW),
-        *(_mail_filters() if mails else []),
+        *([Rspamd("rspamd, Bayes only", **_mail_filter), Bogofilter("bogofilter", **_mail_filter)] if mails else []),
     ]
 
 
@@ -82,26 +66,16 @@ def _libraries(river: Options, sgd: Options) -> list[Contender]:
 
 def _vowpal_wabbits(tuned: Mapping[str, float]) -> list[Contender]:
     options = ("--ftrl", "--ftrl_alpha", f"{tuned['ftrl_alpha']:g}", "--loss_function", "hinge")
-    defaults = "Lines over TCP. Squared loss, and no costs: made for classes of equal size."
-    about = f"Lines over TCP, hinge loss. {_tuned(VW, RARE_VW)}"
+    about = f"Hinge loss. {_tuned(VW, RARE_VW)}"
     return [
-        _vw("VW daemon, its defaults", about=defaults),
+        _vw("VW daemon, its defaults"),
         _vw("VW daemon --ftrl, tuned", about=about, options=options, weight=tuned["weight"]),
     ]
 
 
-def _mail_filters() -> list[Contender]:
-    beside: dict[str, Any] = {"group": Group.MAIL, "beside": RAW["email"], "same_work": RAW_IN_MEMORY}
-    words = "A process to test a mail and one to register it; its words are in memory."
-    return [
-        Rspamd("rspamd, Bayes only", about=RSPAMD, ahead="it is all C", **beside),
-        Bogofilter("bogofilter", about=words, ahead="its processes are C, and use all cores", **beside),
-    ]
-
-
-def _tuned(natural: Options, rare: Options) -> str:
-    return f"Settings chosen in hindsight: {_listed(natural)} (at 1:99: {_listed(rare)})."
-
-
-def _listed(options: Options) -> str:
-    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else str(value) for name, value in options.items())
+def _tuned(*settings: Options) -> str:
+    natural, rare = (
+        ", ".join(f"{name} {value:g}" if isinstance(value, float) else value for name, value in options.items())
+        for options in settings
+    )
+    return f"Settings chosen in hindsight: {natural} (at 1:99: {rare})."

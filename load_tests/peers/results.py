@@ -17,7 +17,6 @@ from load_tests.peers.contenders import LEARN, PREDICT, Contender, Group
 CONNECTIONS = 16  # of a load; a stream is played over one
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)
 TITLES: dict[Kind, str] = {"url": "URLs", "email": "Mails"}
-IN_MEMORY = "it keeps labels in memory only, while Sluice acknowledges none that is not on the disk"
 
 # Kinds of work: in turn over one connection, then each over many.
 BOTH, PREDICTING, LEARNING = "scoring and learning", "scoring under load", "learning under load"
@@ -90,7 +89,7 @@ class Table:
         return median(one / other for one, other in zip(theirs, ours, strict=True))
 
 
-def peers_table(found: Table) -> str:
+def render(found: Table) -> str:
     """A line for every contender."""
 
     def rate(work: str, header: str) -> tuple[str, Callable[[Row], str]]:
@@ -152,10 +151,8 @@ def _faster(table: Table, row: Row) -> str:
     ahead = [work for work, ratio in found.items() if ratio > 1.0]
     if it.is_ours or not ahead:
         return ""
-    is_alike = it.same_work in {"", it.beside}
-    why = it.ahead if is_alike or ahead == [PREDICTING] else f"{it.ahead}, and {IN_MEMORY}"
-    sentence = f"**Faster than {it.beside}** ({listed(found)}): {why}."
-    return sentence if is_alike else f"{sentence} Beside {it.same_work}: {listed(ratios(it.same_work))}."
+    also = f" Beside {it.same_work}: {listed(ratios(it.same_work))}." if it.same_work not in {"", it.beside} else ""
+    return f"**Faster than {it.beside}**: {listed(found)}.{also}"
 
 
 def _more_accurate(table: Table, row: Row) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,14 +79,15 @@ class Stage:
         if not installed():
             say("wrk is not installed: no peak rates")
             return {}
-        say(f"wrk sends the same, {self._rounds} times for {PEAK_SECONDS:g} s in turns: {', '.join(self.kept)}")
+        rounds = PEAK_ROUNDS if self.seconds >= PEAK_ROUNDS * PEAK_SECONDS else 1
+        say(f"wrk sends the same, {rounds} times for {PEAK_SECONDS:g} s in turns: {', '.join(self.kept)}")
         found: dict[str, Figures] = {
             name: {
                 "peak": median(peak.rate for peak in peaks),
                 "peak_bad": sum(peak.bad for peak in peaks),
                 "peak_cores": median(peak.cores for peak in peaks),
             }
-            for name, peaks in self._in_turns(list(self.kept)).items()
+            for name, peaks in self._in_turns([*self.kept], rounds).items()
         }
         confined = [name for name in self.kept if SCENARIOS[name].is_confined]
         try:
@@ -94,19 +95,15 @@ class Stage:
                 for name in confined:
                     stack.enter_context(held(workers_of(self.kept[name][0].pid), CONFINED_CORES))
                 say(f"and with {CONFINED_CORES:g} of a core for each worker: {', '.join(confined)}")
-                for name, peaks in self._in_turns(confined).items():
+                for name, peaks in self._in_turns(confined, rounds).items():
                     found[name]["confined"] = median(peak.rate for peak in peaks)
         except NoShares as error:
             say(str(error))
         return found
 
-    @property
-    def _rounds(self) -> int:
-        return PEAK_ROUNDS if self.seconds >= PEAK_ROUNDS * PEAK_SECONDS else 1
-
-    def _in_turns(self, names: list[str]) -> Mapping[str, list[Peak]]:
+    def _in_turns(self, names: Sequence[str], rounds: int) -> Mapping[str, list[Peak]]:
         found: dict[str, list[Peak]] = {name: [] for name in names}
-        for _ in range(self._rounds):
+        for _ in range(rounds):
             for name in names:
                 service, requests = self.kept[name]
                 found[name].append(wrk(service.port, requests, SCENARIOS[name].users, PEAK_SECONDS))

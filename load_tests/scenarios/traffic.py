@@ -37,10 +37,11 @@ def scoring(_run_seconds: float) -> list[Ask]:
 
 
 def feedback(run_seconds: float) -> list[Ask]:
-    """Predictions of which moderators label some, by prediction id, later."""
+    """Predictions of which moderators label some, by prediction id, later; a moderator's shift fits into the run."""
     rng = np.random.default_rng(SEED)
     labels = np.where(rng.random(REQUESTS) < LABELLED, rng.choice([1, -1], REQUESTS), 0).tolist()
-    later = delays(rng, REQUESTS, run_seconds)
+    minutes = rng.lognormal(math.log(MEDIAN_MINUTES), SPREAD, REQUESTS)  # as the times that people take
+    later = (minutes * run_seconds / SHIFT_MINUTES).tolist()
     asked = zip(_evenly(EVEN_TENANTS), labels, later, strict=True)
     return [_predict(tenant, features, label, seconds) for (tenant, features), label, seconds in asked]
 
@@ -94,13 +95,6 @@ def teaching(asks: Sequence[Ask], events: int) -> list[Ask]:
     labels = np.random.default_rng(SEED).choice([1, -1], EXAMPLES).tolist()
     taught = zip(turns, cycle(_examples()), cycle(labels))  # as long as the first
     return [_feedback(tenant, features, label) for tenant, features, label in taught]
-
-
-def delays(rng: np.random.Generator, how_many: int, run_seconds: float) -> list[float]:
-    """Log-normal, as the times that people take; scaled so that a moderator's shift fits into the run."""
-    minutes = rng.lognormal(math.log(MEDIAN_MINUTES), SPREAD, how_many)
-    scaled: list[float] = (minutes * run_seconds / SHIFT_MINUTES).tolist()
-    return scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,5 +164,4 @@ def _evenly(tenants: int, prefix: str = "even") -> list[tuple[str, bytes]]:
 
 def _in_batches() -> list[tuple[str, Sequence[bytes]]]:
     items = [b'{"features":%b}' % features for features in _examples()]
-    parts = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
-    return [(f"even-{number:04d}", part) for part in parts for number in range(BATCH_TENANTS)]
+    return [(f"even-{number:04d}", part) for part in traffic.parts(items, BATCH) for number in range(BATCH_TENANTS)]

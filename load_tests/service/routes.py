@@ -8,7 +8,7 @@ from statistics import median
 
 from load_tests.harness import traffic
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
+from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles_of
 from load_tests.harness.processes import Server, Service, ended, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
 
@@ -109,7 +109,7 @@ def measure(load: Load) -> Measured:
     seconds = found.all_seconds
     return Measured(
         rate=found.answers * load.items / found.seconds,
-        latency=percentiles(found.latencies()),
+        latency=percentiles_of([found]),
         server=server / seconds,
         store=sum(store) / seconds,
         client=found.processor_seconds / seconds,

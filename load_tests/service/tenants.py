@@ -9,13 +9,12 @@ from itertools import cycle
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import redis
 
 from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import traffic
 from load_tests.harness.client import call, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Percentiles, Request, percentiles
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Percentiles, Request, percentiles_of
 from load_tests.harness.processes import Service, ended, resident_bytes
 from load_tests.harness.sizes import Sizes
 
@@ -76,9 +75,8 @@ def large_tenant(folder: Path, sizes: Sizes) -> Iterator[Service]:
 def restart_seconds(service: Service, *, with_store: bool) -> float:
     """Kill the service, or its store too, and start it: until the first answer of the large tenant."""
 
-    def version() -> int:
-        found: int = msgspec.json.decode(call(service.port, "POST", "/predict", FIRST))["version"]
-        return found
+    def version() -> object:
+        return msgspec.json.decode(call(service.port, "POST", "/predict", FIRST))["version"]
 
     before = version()
     service.kill()
@@ -110,7 +108,8 @@ def measure_stalls(service: Service, sizes: Sizes) -> Stalls:
             snapshot = beside.submit(_snapshot_seconds, service)
             disturbed.append(run(job))
             taken.append(snapshot.result())
-    return Stalls(_by_kind(quiet), _by_kind(disturbed), taken)
+    without, with_snapshot = ({kind: percentiles_of(some, kind) for kind in kinds} for some in (quiet, disturbed))
+    return Stalls(without, with_snapshot, taken)
 
 
 def _snapshot_seconds(service: Service) -> float:
@@ -118,10 +117,6 @@ def _snapshot_seconds(service: Service) -> float:
     start = time.perf_counter()
     call(service.port, "POST", f"/tenants/{LARGE}/snapshot")
     return time.perf_counter() - start
-
-
-def _by_kind(runs: list[Done]) -> dict[str, Percentiles]:
-    return {kind: percentiles(np.concatenate([each.latencies(kind) for each in runs])) for kind in runs[0].kinds}
 
 
 def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
@@ -136,7 +131,7 @@ def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
         names = map(_name, range(sizes.tenants))
         asked = zip(names, cycle(traffic.examples(100)))  # as long as the first
         requests = [Request(traffic.predict(features, name, traffic.NOT_KEPT)) for name, features in asked]
-        loading = percentiles(run(ClosedLoop(port=service.port, requests=requests)).latencies())
+        loading = percentiles_of([run(ClosedLoop(port=service.port, requests=requests))])
         return ManyTenants(resident_bytes(service.pid), empty, loading)
 
 

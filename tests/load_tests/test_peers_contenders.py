@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Request
-from load_tests.harness.sizes import Sizes
+from load_tests.harness.jobs import ClosedLoop
+from load_tests.harness.sizes import BATCH, FULL, QUICK, Sizes
 from load_tests.peers import registry
-from load_tests.peers.contenders import Contender, Group, Library, Limit, Place
-from load_tests.peers.examples import Example, features_json, made_rare
+from load_tests.peers.contenders import Contender, Group, Library, Limit
+from load_tests.peers.examples import Example, features_json
 from load_tests.peers.filters import Rspamd
 from load_tests.peers.measurement import Round, fresh_examples, load, play, take_turns
 from load_tests.peers.results import BOTH, LEARNING, PREDICTING, Row
@@ -41,31 +41,22 @@ def mails(count: int) -> list[Example]:
     return [Example(label, raw, features_json("email", raw)) for label, raw in words]
 
 
-def asked(contender: Contender, place: Place, examples: list[Example]) -> list[bool]:
-    job = ClosedLoop(
-        wire=contender.wire,
-        verdict=contender.verdict,
-        requests=contender.played(examples),
-        port=place.port,
-        folder=place.folder,
-        marks=0,
-    )
-    return [bool(said) for said in run(job).verdicts]
-
-
-def skip_if_absent(contender: Contender) -> None:
+def verdicts(contender: Contender, folder: Path, examples: list[Example]) -> list[bool]:
+    """What a new contender says of a stream that it learns."""
     if reason := contender.absent():
         pytest.skip(reason)
+    with contender.served(folder, 1) as place:
+        requests, wire, verdict = contender.played(examples), contender.wire, contender.verdict
+        job = ClosedLoop(wire=wire, verdict=verdict, requests=requests, port=place.port, folder=place.folder, marks=0)
+        return [bool(said) for said in run(job).verdicts]
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("contender", registry.contenders("url"), ids=lambda each: each.name)
 def test_every_contender_answers_the_same_stream(contender: Contender, tmp_path: Path) -> None:
-    skip_if_absent(contender)
     examples = urls(600 if contender.name == SLOW_TO_LEARN else 60)
-    with contender.served(tmp_path, 1) as place:
-        said = asked(contender, place, examples)
+    said = verdicts(contender, tmp_path, examples)
     right = [verdict == (example.label > 0) for verdict, example in zip(said, examples, strict=True)]
     if contender.group is not Group.LIMIT:
         assert sum(right[-30:]) >= 25
@@ -75,10 +66,8 @@ def test_every_contender_answers_the_same_stream(contender: Contender, tmp_path:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("contender", FILTERS, ids=lambda each: each.name)
 def test_raw_mails_are_scored_and_learnt(contender: Contender, tmp_path: Path) -> None:
-    skip_if_absent(contender)
     examples = mails(460 if isinstance(contender, Rspamd) else 30)  # rspamd gives no verdict before 200 of each class
-    with contender.served(tmp_path, 1) as place:
-        said = asked(contender, place, examples)
+    said = verdicts(contender, tmp_path, examples)
     assert said[-10:] == [example.label > 0 for example in examples[-10:]]
 
 
@@ -106,48 +95,16 @@ def test_a_peer_that_cannot_start_is_out_and_the_others_go_on(tmp_path: Path) ->
     assert failed["absent"] == "the Python package no_such_package is not installed"
 
 
-def test_nothing_runs_after_a_failure(tmp_path: Path) -> None:
-    pids: list[Path] = []
-
-    def fail(_: Contender) -> list[Request]:
-        pids.extend(_processes_of(tmp_path))
-        raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        take_turns(tmp_path, [LIMIT], 1, [Round("one", fail)])
-    assert pids
-    assert not any(pid.exists() for pid in pids)
-
-
-def test_every_round_learns_other_examples() -> None:
+def test_every_round_learns_other_examples_in_full_batches() -> None:
     examples = urls(650)
     first, second = fresh_examples(examples, rounds=2)
     assert (len(first), len(second)) == (300, 300)
     assert [*first, *second] == examples[:600]
     with pytest.raises(ValueError, match="too few"):
         fresh_examples(examples[:150], rounds=2)
-
-
-def test_rare_examples_keep_their_order() -> None:
-    examples = urls(3000)
-    sample = made_rare(examples, seed=1)
-    assert sum(example.label > 0 for example in sample) == round(2000 / 99)
-    places = [examples.index(example) for example in sample[:200]]
-    assert places == sorted(places)
+    assert QUICK.taught % BATCH == FULL.taught % BATCH == 0
 
 
 def test_features_have_length_one() -> None:
     values = json.loads(features_json("url", b"http://a.example/b?c=d")).values()
     assert sum(value * value for value in values) == pytest.approx(1.0, abs=1e-4)
-
-
-def _processes_of(folder: Path) -> list[Path]:
-    """Processes whose log is in the folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "fd" / "1").readlink().is_relative_to(folder):
-                found.append(process)
-        except OSError:
-            continue
-    return found
