@@ -85,11 +85,11 @@ bench: ## the kernels, the service and the verdicts beside others, one after the
 	if [ -n "$$missed" ]; then echo "Targets were missed, or something failed, in:$$missed"; exit 1; fi
 
 bench-kernels: $(BENCH_INSTALLED) ## the kernels beside other libraries (QUICK=1: a trial)
-	.venv-bench/bin/python -m load_tests.kernels $(if $(QUICK),--quick)
+	.venv-bench/bin/python -m experiments.kernels $(if $(QUICK),--quick)
 
 bench-quality: $(BENCH_INSTALLED) ## verdicts on real inputs beside other learners (QUICK=1: a trial)
 	$(call have,bogofilter,to compare with,echo "It cannot be had: its rows will be missing.")
-	.venv-bench/bin/python -m load_tests.quality $(if $(QUICK),--quick)
+	.venv-bench/bin/python -m experiments.quality $(if $(QUICK),--quick)
 
 bench-peers: $(BENCH_INSTALLED) ## Sluice beside river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
 	$(call have,rspamd bogofilter,to compare with,echo "They cannot be had: their rows will say so.")

@@ -1,53 +1,38 @@
-"""The command: `python -m experiments`, or `make reproduce`."""
+"""Run the paper's study, or a part of it, and write its page: `python -m experiments`, or `make reproduce`."""
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
-from experiments.plan import Plan, run
-from experiments.sizes import FULL, QUICK
-from experiments.task import ROOT
+from experiments.paper.plan import Plan, run_plan
+from experiments.paper.protocol import FULL, QUICK
+from experiments.paper.report.page import write
+from experiments.tasks import ROOT
 
 
 def main() -> int:
-    """Run the study, or a part of it, and write its page."""
-    options = _parser().parse_args()
-    sizes = QUICK if options.quick else FULL
-    work = options.work or ROOT / "build" / ("reproduction-quick" if options.quick else "reproduction")
-    page = options.page or (work if options.quick else ROOT / "docs") / "reproduction.md"
-    start = time.monotonic()
-    try:
-        run(Plan(sizes, work, page, options.given, options.processes, set(options.only)))
-    except KeyboardInterrupt:
-        print("Stopped. The same command goes on from here.", file=sys.stderr)
-        return 130
-    print(f"{page} was written after {(time.monotonic() - start) / 60:.1f} minutes.", file=sys.stderr)
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
+    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a trial with a little of each set, in minutes")
-    parser.add_argument(
-        "--processes", type=int, default=None, metavar="N", help="side by side; all processors unless set"
-    )
-    parser.add_argument("--work", type=Path, default=None, help="where sets and results are kept for the next run")
-    parser.add_argument("--page", type=Path, default=None, help="the report; its figures go into a folder beside it")
-    parser.add_argument("--only", default=[], type=_listed, metavar="SET,...", help="some of the sets only")
-    parser.add_argument(
-        "--given",
-        action="append",
-        default=[],
-        type=_given,
-        metavar="NAME=TRAIN[,TEST]",
-        help="a set of your own in LIBSVM form, e.g. webspam=webspam.svm.xz: it is studied like the others",
-    )
-    return parser
-
-
-def _listed(text: str) -> list[str]:
-    return text.split(",")
+    option = parser.add_argument
+    option("--quick", action="store_true", help="a trial with a little of each set, in minutes")
+    option("--processes", type=int, metavar="N", help="how many run side by side; default: one for each processor")
+    option("--work", type=Path, help="where sets and results are kept for the next run")
+    option("--page", type=Path, help="the report; its figures go into a folder beside it")
+    option("--only", default=[], type=lambda text: text.split(","), metavar="SET,...", help="some of the sets only")
+    text = "a set of your own in LIBSVM form, e.g. webspam=webspam.svm.xz; it is studied like the others"
+    option("--given", action="append", default=[], type=_given, metavar="NAME=TRAIN[,TEST]", help=text)
+    chosen = parser.parse_args()
+    work = chosen.work or ROOT / "build" / ("reproduction-quick" if chosen.quick else "reproduction")
+    page = chosen.page or (work if chosen.quick else ROOT / "docs") / "reproduction.md"
+    plan = Plan(QUICK if chosen.quick else FULL, work, dict(chosen.given), chosen.processes, chosen.only)
+    try:
+        findings = run_plan(plan)
+    except KeyboardInterrupt:
+        print("Stopped. The same command resumes the run.", file=sys.stderr)
+        return 130
+    write(findings, page)
+    print(f"Wrote {page} after {findings.seconds / 60:.1f} minutes.", file=sys.stderr)
+    return 0
 
 
 def _given(text: str) -> tuple[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Measurements that take minutes: the kernels beside other libraries and beside what the memory allows."""
+"""Load on running services: measurements that take minutes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Spam and other mails, by the features that the service makes of them."""
+"""Spam and other mails, featurised as the service does it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ BATCH_NONZEROS: Final = 1 << 18
 
 
 def _read(archives: dict[str, int], limit: int | None) -> Iterator[Batch]:
-    """Only the mails that are asked for are turned into features."""
+    """Featurise only as many mails as the limit asks for."""
     with ExitStack() as stack:
         faults = [Faults(file) for file in archives]
         opened = [
@@ -38,11 +38,11 @@ def _read(archives: dict[str, int], limit: int | None) -> Iterator[Batch]:
 
 
 def mixed(archives: list[Iterator[Mail]], sizes: list[int]) -> Iterator[Mail]:
-    """Yield from one archive or the other by chance, as often as it has mails; each archive keeps its own order."""
+    """Mix archives at random, in proportion to their sizes; each archive keeps its own order."""
     turns = np.random.default_rng(SEED).permutation(np.repeat(np.arange(len(sizes)), sizes))
     for turn in turns.tolist():
         yield from islice(archives[turn], 1)
-    yield from chain.from_iterable(archives)  # of one that has more than was thought
+    yield from chain.from_iterable(archives)  # an archive may hold more mails than expected
 
 
 def _batches(mails: Iterable[Mail]) -> Iterator[Batch]:
@@ -56,26 +56,5 @@ def _batches(mails: Iterable[Mail]) -> Iterator[Batch]:
         yield rows.batch()
 
 
-TREC07P: Final = Source(
-    name="trec07p",
-    title="TREC 2007 mails",
-    text=(
-        "The first 25,000 mails of TREC's public corpus of 2007 in order of arrival, three in four of them spam (1). "
-        "Lines that filters wrote are not looked at. Many bodies come again and again, so a part that is held out at "
-        "random has been seen in part."
-    ),
-    files=(TREC,),
-    train=partial(_read, {TREC: POOL[TREC]}),
-)
-MAILS: Final = Source(
-    name="mails",
-    title="Mail pool",
-    text=(
-        "The mails of TREC 2007, SpamAssassin and Enron (1 to 3), mixed by chance; spam is 1. Each corpus has its own "
-        "share of spam (75%, 31% and 27%) and its own look, Enron's mails have no header line but the subject, so "
-        "where a mail is from already tells something of its class. Enron's dates are in file names only, and those "
-        "are not read."
-    ),
-    files=tuple(POOL),
-    train=partial(_read, POOL),
-)
+TREC07P: Final = Source("trec07p", "TREC 2007 mails", (TREC,), partial(_read, {TREC: POOL[TREC]}))
+MAILS: Final = Source("mails", "Mail pool", tuple(POOL), partial(_read, POOL))

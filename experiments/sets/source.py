@@ -1,41 +1,45 @@
-"""What a set is: where its files are, and how its examples are read."""
+"""What a data set is, where its files are, and how a matrix becomes a batch."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.datasets.batch import Batch
+import numpy as np
+from numpy.typing import NDArray
 
-Reader = Callable[[int | None], Iterator[Batch]]  # of at most so many examples; None: of all
+from app.datasets.batch import Batch
+from kernels.arrays import Floats, Ints, Keys
+from kernels.feature_hash import key_of
+
+Reader = Callable[[int | None], Iterator[Batch]]  # reads at most so many examples; None: all
 
 ROOT: Final = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A set. A limited read gives the first examples of a full one, and both classes among them."""
+    """A data set. A limited read yields the first examples of a full read, with both classes among them."""
 
-    name: str  # as in file names and on the command line
-    title: str  # as in figures
-    text: str  # what it is, where it is from, and what to beware of
-    files: tuple[str, ...]  # below the data folder; none if it is made here
+    name: str  # in file names and on the command line
+    title: str  # in figures and tables
+    files: tuple[str, ...]  # below the data folder; empty for a generated set
     train: Reader
-    test: Reader | None = None  # None: a part of the others is held out
+    test: Reader | None = None  # None: a part of the training examples is held out
 
     def absent(self) -> list[Path]:
-        """Files that it needs and that are not there."""
+        """Return the files that are missing."""
         return [path for path in map(located, self.files) if not path.exists()]
 
 
 def located(file: str) -> Path:
-    """Where a file of the data folder is; an absolute path stays what it is."""
+    """Return the path of a file in the data folder; an absolute path is returned unchanged."""
     return Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data")) / file
 
 
 def first(batches: Iterable[Batch], limit: int | None) -> Iterator[Batch]:
-    """Yield the first examples; no more is read than they need."""
+    """Yield the first examples, and read no further batch than they need."""
     if limit is None:
         yield from batches
         return
@@ -45,3 +49,26 @@ def first(batches: Iterable[Batch], limit: int | None) -> Iterator[Batch]:
         left -= len(batch)
         if left <= 0:
             return
+
+
+def numbered(count: int) -> list[str]:
+    """Return column names as in a LIBSVM file: 1, 2, ..."""
+    return [str(column) for column in range(1, count + 1)]
+
+
+def keys_of(names: Sequence[str]) -> Keys:
+    """Return the key of each column."""
+    return np.array([key_of(name) for name in names], np.uint64)
+
+
+def named(names: Sequence[str], columns: Ints) -> NDArray[np.object_]:
+    """Return the name of each non-zero, by its column."""
+    return np.array(names, object)[columns]
+
+
+def batch_of(matrix: NDArray[np.number], labels: Floats, names: Sequence[str]) -> Batch:
+    """Make a batch of the rows of a matrix; zeros are left out."""
+    rows, columns = np.nonzero(matrix)
+    starts = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int64)
+    values = matrix[rows, columns].astype(np.float64)
+    return Batch(starts, keys_of(names)[columns], values, labels, named(names, columns))

@@ -2,12 +2,11 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from load_tests.harness.processes import workspace
 from load_tests.harness.sizes import FULL, QUICK, Sizes
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,6 +56,8 @@ class Report:
 
 def command(name: str, description: str | None, measure: Callable[[Path, Sizes], Report]) -> int:
     """The command line of a benchmark with two sizes; returns the exit code."""
+    from load_tests.harness.processes import workspace  # noqa: PLC0415 - experiments report without a service
+
     parser = argparse.ArgumentParser(prog=f"load_tests.{name}", description=description)
     parser.add_argument("--quick", action="store_true", help="a short trial, which writes nothing")
     quick: bool = parser.parse_args().quick
@@ -121,10 +122,17 @@ def at_least(text: str, wanted: float, measured: float, unit: str = " x") -> Tar
 
 def write_section(name: str, text: str, page: Path = PERFORMANCE) -> None:
     """Replace the text between the markers of a section; the rest of the page stays."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    page.write_text(filled(page, {name: text}), encoding="utf-8")
+
+
+def filled(page: Path, sections: Mapping[str, str]) -> str:
+    """Return a page with new text between the markers of its sections."""
     whole = page.read_text(encoding="utf-8")
-    before, found, rest = whole.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{page.name} has no section between {begin.strip()} and {end.strip()}")
-    page.write_text(f"{before}{begin}{text.strip()}\n{end}{after}", encoding="utf-8")
+    for name, text in sections.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+        before, found, rest = whole.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise ValueError(f"{page.name} has no section between {begin.strip()} and {end.strip()}")
+        whole = f"{before}{begin}{text.strip()}\n{end}{after}"
+    return whole

@@ -3,18 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import msgspec
 import numpy as np
 
-from app.datasets.mails.corpus import open_mails
-from app.datasets.observer import Watch
-from app.datasets.skipped_lines import Faults
-from app.datasets.source import open_source
 from app.features.featurizer import Kind, features_of
-from experiments.sets.rare import rare
-from load_tests.quality.sources import PHISHSTORM, SOURCES, TREC, Source
+from experiments.examples import rare
+from experiments.sets.files import PHISHSTORM
+from experiments.sets.mails import TREC07P
+from experiments.sets.raw import raw_mails, raw_urls
 
 DIGITS = 6
 SAMPLE_SEED = 1  # of the stream with 1 anomaly in 100
@@ -29,28 +26,19 @@ class Example:
     features: bytes
 
 
-URLS = next(source for source in SOURCES if PHISHSTORM in source.streams)
-MAILS = next(source for source in SOURCES if TREC in source.streams)
-
-
 def absent() -> list[str]:
-    """Missing files."""
-    return [str(source.path) for source in (URLS, MAILS) if not source.path.exists()]
+    """Return the files that are missing."""
+    return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
 
 
-def urls(count: int, source: Source = URLS) -> list[Example]:
-    """The first URLs of the stream."""
-    with open_source(source.path) as file:
-        lines = b"".join(iter(lambda: file.read(1 << 20), b"")).splitlines()
-    fields = (line.split(b"\t") for line in lines[:count])
-    return _with_features("url", [(1 if label in {b"1", b"+1"} else -1, url) for _, label, url in fields])
+def urls(count: int) -> list[Example]:
+    """Return the first URLs of the stream."""
+    return _with_features("url", raw_urls(PHISHSTORM, count))
 
 
-def mails(count: int, source: Source = MAILS) -> list[Example]:
-    """The first mails of the stream."""
-    with open_mails(source.path, Faults(source.file), Watch()) as found:
-        labelled = [(int(mail.label), mail.raw) for mail in islice(found, count)]
-    return _with_features("email", labelled)
+def mails(count: int) -> list[Example]:
+    """Return the first mails of the stream."""
+    return _with_features("email", raw_mails(TREC07P, count))
 
 
 def made_rare(examples: Sequence[Example], seed: int) -> list[Example]:

@@ -8,11 +8,11 @@ from statistics import median
 import numpy as np
 
 from app.features.featurizer import Kind
+from experiments.quality.verdicts import confusion, last_half
 from kernels.arrays import Floats
 from load_tests.harness.jobs import Percentiles
 from load_tests.harness.report import Target, at_least
 from load_tests.peers.contenders import Group
-from load_tests.quality.rates import confusion, last_half
 
 CONNECTIONS = 16  # of a load; a stream is played over one
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)

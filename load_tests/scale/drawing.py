@@ -9,7 +9,7 @@ import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Sheet
 
-from load_tests.plot import PLAIN
+from experiments.plots import PLAIN
 from load_tests.scale.figures import Figure
 from load_tests.scale.results import Results
 

@@ -5,15 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from app.datasets.batch import Batch
-from experiments.splits import TRAIN
-from experiments.stored import store
-
-
-class Nameless:
-    """Features without names."""
-
-    def __getitem__(self, position: int, /) -> str:
-        return ""
+from experiments.examples import store
+from experiments.preparation import TRAIN
+from experiments.sets.news import NoNames
 
 
 def batch(examples: int, seed: int = 0, features: int = 50, nonzeros: int = 8) -> Batch:
@@ -29,7 +23,7 @@ def batch(examples: int, seed: int = 0, features: int = 50, nonzeros: int = 8) -
         keys=(chosen.ravel().astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15),
         values=values.ravel(),
         labels=labels,
-        names=Nameless(),
+        names=NoNames(),
     )
 
 

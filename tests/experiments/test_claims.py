@@ -5,16 +5,14 @@ from typing import Any
 
 import pytest
 
-from experiments.curves import Value, at, error
-from experiments.findings import Findings
-from experiments.fitting import Fit, Fits, Point
-from experiments.grid import Chosen
-from experiments.learners import ALL, LEARNERS
-from experiments.playing import Run
-from experiments.report.claims import Claim, claims
-from experiments.sizes import QUICK
-from experiments.studies import sparsity, timing
-from experiments.studies.timing import Timed, Timing
+from experiments.paper import sparsity, timing
+from experiments.paper.curves import Fit, Fits, Point, Value, at, error
+from experiments.paper.evaluation import Run
+from experiments.paper.plan import Findings
+from experiments.paper.protocol import ALL, LEARNERS, QUICK
+from experiments.paper.report.claims import Claim, claims
+from experiments.paper.search import Chosen
+from experiments.paper.timing import Timed, Timing
 
 STEADY = ((0.0, 0.02), (0.5, 0.02), (0.9, 0.022), (0.96, 0.025), (0.98, 0.03))
 FALLING = ((0.0, 0.03), (0.5, 0.06), (0.9, 0.2), (0.96, 0.3), (0.98, 0.4))
@@ -23,13 +21,13 @@ TITLES = {"made": "Made"}
 
 def curve(points: tuple[tuple[float, float], ...], shift: float = 0.0) -> list[Point]:
     return [
-        Point(place, [Run(place, value + shift + by, 1.0 - value - shift - by, 10, 0.1) for by in (-0.001, 0.001)])
+        Point(place, [Run(place, value + shift + by, 1.0 - value - shift - by) for by in (-0.001, 0.001)])
         for place, value in points
     ]
 
 
 def fits(learner: str, points: list[Point]) -> Fits:
-    return Fits("made", learner, 80, 20, 80, [Fit("paper", Chosen({"eta": 1.0}, 0.1, [], []), points)])
+    return Fits("made", learner, [Fit("paper", Chosen({"eta": 1.0}, 0.1, [], []), points)])
 
 
 def found(shifts: Mapping[str, float]) -> Findings:
@@ -72,20 +70,20 @@ def test_all_hold_where_the_numbers_say_so() -> None:
 
 def test_a_dual_averaging_that_loses_more_than_a_point_is_not_stable() -> None:
     unsteady = found(GOOD)
-    unsteady.found[sparsity.EVEN]["fsol on made"] = fits("fsol", curve(FALLING))  # type: ignore[index]
+    unsteady.found[sparsity.EVEN]["fsol on made"] = fits("fsol", curve(FALLING))
     claim = claims(unsteady, TITLES, "paper")[0]
     assert claim.summary == "**does not hold** (0 of 1)"
-    assert "fsol +17.00" in claim.verdicts[0].measured
+    assert "fsol +17.00" in claim.verdicts["Made"][0]
 
 
 def test_a_tie_within_a_standard_deviation_counts_for_ssol_and_more_does_not() -> None:
-    assert judged({**GOOD, "fsol": -0.006})["SSOL"].verdicts[0].holds
-    assert not judged({**GOOD, "fsol": -0.008})["SSOL"].verdicts[0].holds
+    assert judged({**GOOD, "fsol": -0.006})["SSOL"].verdicts["Made"][1]
+    assert not judged({**GOOD, "fsol": -0.008})["SSOL"].verdicts["Made"][1]
 
 
 def test_one_pair_in_the_wrong_order_is_enough_to_fail() -> None:
-    assert not judged({**GOOD, "fsol": -0.0021})["Second"].verdicts[0].holds
-    assert not judged({**GOOD, "cs-fsol": 0.01})["Costs"].verdicts[0].holds
+    assert not judged({**GOOD, "fsol": -0.0021})["Second"].verdicts["Made"][1]
+    assert not judged({**GOOD, "cs-fsol": 0.01})["Costs"].verdicts["Made, 1:99"][1]
 
 
 def test_a_value_between_two_points_is_taken_from_both() -> None:
@@ -106,5 +104,5 @@ def test_a_learner_without_lambda_is_as_it_is() -> None:
     assert value.mean == pytest.approx(0.1)
 
 
-def test_values_are_told_in_percent() -> None:
+def test_values_are_shown_in_percent() -> None:
     assert str(Value(0.01234, 0.0005)) == "1.23 ± 0.05"

@@ -1,13 +1,11 @@
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from experiments.drift.streams import flipping, gathered, in_order
-from experiments.drift.windows import balanced, cells, interval, margins, per_window, recovery, resampled
-from experiments.sets.registry import SOURCES
-from experiments.studies.drift import Drifting, run_flip, run_in_order, tasks
+from app.learning.names import BIAS_KEY
+from experiments.examples import joined
+from experiments.paper.drift.study import Drifting, flipped, run_flip, scores_of
+from experiments.paper.drift.windows import balanced, cells, interval, margins, recovery, resampled
+from experiments.sets import SOURCES
 from kernels.arrays import Floats
 
 
@@ -37,7 +35,7 @@ def test_a_score_of_zero_says_normal() -> None:
 
 def test_a_window_without_one_of_the_classes_has_no_balanced_accuracy() -> None:
     counted = cells(np.array([1.0, 1.0, 1.0, -1.0]), np.ones(4), 2)
-    assert per_window(counted) == [None, 0.5]
+    assert [balanced(one[None, :]) for one in counted] == [None, 0.5]
     assert margins(counted)[0] is None
 
 
@@ -63,37 +61,31 @@ def test_a_learner_that_nothing_happens_to_has_recovered_within_a_window() -> No
     assert recovery(*verdicts(np.full(10_000, 0.95)), change=5_000) == 1_000
 
 
-def test_tasks_have_names_of_their_own() -> None:
-    for quick in (True, False):
-        names = [task.name for task in tasks(quick=quick)]
-        assert len(set(names)) == len(names) > 0
-
-
 def needs(name: str) -> None:
     if SOURCES[name].absent():
-        pytest.skip(f"{name} is not there")
+        pytest.skip(f"{name} is absent")
 
 
-def test_labels_are_turned_round_halfway() -> None:
+def test_labels_flip_halfway() -> None:
     needs("phishstorm")
-    stored = gathered("phishstorm", 400)
-    stream = flipping(stored, seed=3)
+    whole = joined(SOURCES["phishstorm"].train(400))
+    stream = flipped(whole, seed=3)
     order = np.random.default_rng([2_016, 3]).permutation(400)
-    truth = stored.labels[order]
+    truth = whole.labels[order]
     assert (stream.labels[:200] == truth[:200]).all()
     assert (stream.labels[200:] == -truth[200:]).all()
 
 
 def test_a_shorter_past_leaves_the_rest_as_it_is() -> None:
     needs("phishstorm")
-    stored = gathered("phishstorm", 400)
-    assert (flipping(stored, 3, past=50).labels == flipping(stored, 3).labels[150:]).all()
+    whole = joined(SOURCES["phishstorm"].train(400))
+    assert (flipped(whole, 3, past=50).labels == flipped(whole, 3).labels[150:]).all()
 
 
 def test_scores_come_before_learning() -> None:
     needs("elec2")
-    stream = in_order(gathered("elec2", 100, bias=True))
-    assert stream.scores({"algorithm": "cs-ssol"})[0] == 0.0
+    stream = joined(SOURCES["elec2"].train(100), BIAS_KEY)
+    assert scores_of(stream, {"algorithm": "cs-ssol"})[0] == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +104,7 @@ def test_forgetting_helps_after_the_flip_and_costs_before_it(flip: Drifting) -> 
         assert forgetful.after > without.after
 
 
-def test_a_flip_is_told_with_all_that_was_played(flip: Drifting) -> None:
+def test_a_flip_has_all_windows_and_recoveries(flip: Drifting) -> None:
     assert flip.flipped_at == 4_000
     assert [len(each.windows) for each in flip.played] == [16] * 6
     assert {each.past for each in flip.recoveries} == {1_500, 4_000}
@@ -120,29 +112,3 @@ def test_a_flip_is_told_with_all_that_was_played(flip: Drifting) -> None:
 
 def test_without_forgetting_there_is_no_gain(flip: Drifting) -> None:
     assert [each.gain_interval for each in flip.played if not each.forgetting] == [(0.0, 0.0)] * 3
-
-
-def test_what_is_found_is_found_again() -> None:
-    needs("elec2")
-    first, again = (
-        run_in_order(
-            stream="elec2",
-            limit=2_000,
-            window=500,
-            bias=True,
-            rates=["defaults", "large rates"],
-            forgetting=[0.0, 1e-3],
-        )
-        for _ in range(2)
-    )
-    assert first == again
-    assert len(first.played) == 12
-
-
-def test_the_figure_is_the_same_each_time(flip: Drifting, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    draw = import_module("experiments.figures.drift").draw
-    draw([flip], tmp_path / "a.svg")
-    draw([flip], tmp_path / "b.svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert "no forgetting</text>" in (tmp_path / "a.svg").read_text()

@@ -1,16 +1,13 @@
-from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments.regret import hindsight
-from experiments.regret.learning import losses
-from experiments.regret.limit import limit_loss
-from experiments.regret.rounds import KINDS, RADIUS, Rounds, coins, floor, separable
-from experiments.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
-from experiments.studies.regret import FIXED, Regret, exponent, run, tasks
+from experiments.paper.regret import hindsight
+from experiments.paper.regret.hindsight import limit_loss
+from experiments.paper.regret.sequences import KINDS, RADIUS, Rounds, coins, floor, separable
+from experiments.paper.regret.study import Regret, exponent, losses, run
+from experiments.paper.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
 
 COUNT, DIMENSIONS = 600, 4
 TO = Compared(rounds=1_000, dimensions=5, norm=3.0, energy=400.0)
@@ -72,14 +69,8 @@ def test_a_power_of_t_is_found() -> None:
     assert exponent(horizons, [99.0, *(3.0 * count**0.4 for count in horizons[1:])], 100) == pytest.approx(0.4)
 
 
-def test_no_exponent_is_told_where_there_is_no_regret() -> None:
+def test_there_is_no_exponent_without_regret() -> None:
     assert exponent([10, 100], [1.0, -1.0], 10) is None
-
-
-def test_tasks_have_names_of_their_own() -> None:
-    for quick in (True, False):
-        names = [task.name for task in tasks(quick=quick)]
-        assert len(set(names)) == len(names) > 0
 
 
 def test_the_majority_of_each_coin_is_best_in_hindsight() -> None:
@@ -127,18 +118,3 @@ def test_regret_on_coins_grows_like_the_root_of_t(result: Regret) -> None:
 def test_the_energy_of_the_best_weights_grows_with_t(result: Regret) -> None:
     for own in result.hindsight.energies:
         assert all(late > 2.0 * early for early, late in pairwise(own))
-
-
-def test_what_is_found_is_found_again(result: Regret) -> None:
-    again = run(sequence="coins", dimensions=20, horizons=[100, 300, 1_000], seeds=3, fit_from=100)
-    assert again == result
-    assert {curve.rate for curve in again.curves} == {"tuned", *FIXED}
-
-
-def test_the_figure_is_the_same_each_time(result: Regret, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    draw = import_module("experiments.figures.regret").draw
-    draw([result], tmp_path / "a.svg")
-    draw([result], tmp_path / "b.svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert "SSOL, full matrix</text>" in (tmp_path / "a.svg").read_text()

@@ -1,0 +1,161 @@
+"""Labelled examples in memory and on disk. A stored set is mapped into memory: it may be larger than that."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.datasets.batch import Batch
+from kernels.arrays import Floats, Ints, Keys
+from kernels.examples.canonical import canonical_batch
+
+BLOCK_NONZEROS: Final = 4_000_000  # of a block that is read from disk
+NO_BIAS: Final = np.uint64(0)
+NEGATIVES_PER_POSITIVE: Final = 99
+COLUMNS: Final[dict[str, Any]] = {
+    "lengths": np.int64,
+    "keys": np.uint64,
+    "values": np.float64,
+    "norms": np.float64,
+    "labels": np.float64,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Examples in CSR form, as kernels take them; `raws` are the inputs themselves, for learners that read those."""
+
+    starts: Ints
+    keys: Keys
+    values: Floats
+    labels: Floats
+    raws: Sequence[bytes] = ()
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return self.labels.size
+
+    def between(self, first: int, last: int) -> "Examples":
+        """Return a range of examples, without copying keys and values."""
+        return Examples(
+            self.starts[first : last + 1], self.keys, self.values, self.labels[first:last], self.raws[first:last]
+        )
+
+    def first(self, count: int) -> "Examples":
+        """Return the first examples."""
+        count = min(count, len(self))
+        stop = self.starts[count]
+        return Examples(
+            self.starts[: count + 1], self.keys[:stop], self.values[:stop], self.labels[:count], self.raws[:count]
+        )
+
+    def select(self, rows: Ints) -> "Examples":
+        """Return the examples with these row numbers, in this order."""
+        lengths = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        raws = [self.raws[i] for i in rows.tolist()] if self.raws else ()
+        return Examples(starts, self.keys[places], self.values[places], self.labels[rows], raws)
+
+    def columns(self) -> tuple[NDArray[np.int32], int]:
+        """Number the features from 0, for learners that cannot take hashes; also return how many there are."""
+        names, columns = np.unique(self.keys, return_inverse=True)
+        return columns.astype(np.int32), names.size
+
+    def without_singletons(self) -> "Examples":
+        """Drop features that only one example has.
+
+        A learner whose weights start at 0 and move by their own feature alone scores the same without them.
+        """
+        _, columns, counts = np.unique(self.keys, return_inverse=True, return_counts=True)
+        kept = counts[columns] > 1
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
+        return Examples(starts, self.keys[kept], self.values[kept], self.labels, self.raws)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """A set on disk as it was read, and the Euclidean length of each example."""
+
+    examples: Examples
+    norms: Floats
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.examples)
+
+    def blocks(self, rows: Ints, *, l2: bool = True, nonzeros: int = BLOCK_NONZEROS) -> Iterator[Examples]:
+        """Yield these rows in this order, a block at a time, scaled to length 1 if wanted."""
+        ends = np.cumsum(np.diff(self.examples.starts)[rows])
+        first = 0
+        while first < rows.size:
+            done = ends[first - 1] if first else 0
+            last = max(int(np.searchsorted(ends, done + nonzeros, side="right")), first + 1)
+            block = self.examples.select(rows[first:last])
+            if l2:
+                lengths = np.diff(block.starts)
+                np.divide(block.values, np.repeat(self.norms[rows[first:last]], lengths), out=block.values)
+            yield block
+            first = last
+
+    def normalised(self) -> Examples:
+        """Return all examples in memory, scaled to length 1 by the kernel that serves."""
+        whole = self.examples
+        return Examples(*canonical_batch(whole.starts, whole.keys, whole.values, True, NO_BIAS), whole.labels)  # noqa: FBT003
+
+
+def store(batches: Iterable[Batch], folder: Path) -> None:
+    """Write a set, a batch at a time; the folder appears when the set is complete."""
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    files = {name: (part / name).open("wb") for name in COLUMNS}
+    try:
+        for batch in batches:
+            starts, keys, values = canonical_batch(batch.starts, batch.keys, batch.values, False, NO_BIAS)  # noqa: FBT003
+            norms = np.array([np.linalg.norm(values[i:j]) for i, j in pairwise(starts.tolist())])
+            norms[norms == 0.0] = 1.0  # the zero vector stays as it is
+            columns = (np.diff(starts), keys, values, norms, batch.labels)
+            for file, column in zip(files.values(), columns, strict=True):
+                file.write(np.ascontiguousarray(column).tobytes())
+    finally:
+        for file in files.values():
+            file.close()
+    part.rename(folder)
+
+
+def opened(folder: Path) -> Stored:
+    """Map a stored set into memory."""
+    lengths, keys, values, norms, labels = (_mapped(folder, name) for name in COLUMNS)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Stored(Examples(starts, keys, values, labels), norms)
+
+
+def joined(batches: Iterable[Batch], bias: int = 0) -> Examples:
+    """Hold all batches in memory, scaled to length 1, optionally with a bias feature."""
+    read = list(batches)
+    lengths = np.concatenate([np.diff(batch.starts) for batch in read])
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    parts = ("keys", "values", "labels")
+    keys, values, labels = (np.concatenate([getattr(batch, of) for batch in read]) for of in parts)
+    return Examples(*canonical_batch(starts, keys, values, True, np.uint64(bias)), labels)  # noqa: FBT003
+
+
+def rare(labels: Floats, seed: int) -> Ints:
+    """Keep all normal examples and as many random anomalies as make 1 in 100; the order stays."""
+    positives, negatives = np.flatnonzero(labels > 0.0), np.flatnonzero(labels <= 0.0)
+    count = min(round(negatives.size / NEGATIVES_PER_POSITIVE), positives.size)
+    chosen = np.random.default_rng(seed).choice(positives, count, replace=False)
+    return np.sort(np.concatenate([chosen, negatives])).astype(np.int64)
+
+
+def _mapped(folder: Path, name: str) -> NDArray[Any]:
+    path = folder / name
+    if path.stat().st_size == 0:
+        return np.empty(0, COLUMNS[name])
+    return np.memmap(path, COLUMNS[name], mode="r")

@@ -1,0 +1,1 @@
+"""The kernels beside other libraries and beside what the memory allows."""

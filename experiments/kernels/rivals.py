@@ -1,0 +1,196 @@
+"""Other libraries that learn the same examples, and one example as a dict, beside river and beside its JSON."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import numpy as np
+from river import linear_model, optim
+from sklearn.linear_model import SGDClassifier
+from vowpalwabbit import Workspace
+
+from app.learning.config import config_of
+from app.learning.example import example_of
+from app.learning.model import Model
+from experiments.kernels.rounds import Seconds, best_seconds
+from experiments.kernels.zipf import NONZEROS, SEED, Stream, zipf_stream
+from kernels.examples.canonical import canonical
+
+VW_DEFAULT = "VW, its default"
+VW_FTRL = "VW --ftrl"
+VW_OPTIONS: dict[str, list[str]] = {VW_DEFAULT: [], VW_FTRL: ["--ftrl"]}
+VW_BITS = "24"  # 2^24 weights, a little more than the features: no two collide
+PASSES = 8  # the difference to a single one is what further passes take, without start-up and first touch of memory
+SKLEARN = "scikit-learn SGDClassifier"
+RIVER = "river FTRL"
+RIVER_EXAMPLES = 300
+VOCABULARY = 50_000
+DICT_EXAMPLES = 500
+NAMESPACES = ("token", "host", "path", "header", "sender")
+NO_BIAS = np.uint64(0)
+
+DICT_SLUICE = "Sluice, from dict to learnt"
+DICT_ENCODE = "... of it: hash names, check values"
+DICT_CANONICAL = "... of it: sort, merge, normalise"
+DICT_LEARN = "... of it: look up and learn"
+DICT_JSON = "msgspec.json.decode to that dict"
+DICT_RIVER = "river FTRL learn_one"
+
+csr_array = import_module("scipy.sparse").csr_array  # scipy comes with scikit-learn and has no types
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Nanoseconds per non-zero, by the clock and of all processor cores together."""
+
+    elapsed: float
+    processor: float
+
+    @property
+    def cores(self) -> float:
+        """Return the number of busy cores."""
+        return self.processor / self.elapsed
+
+
+@contextmanager
+def rivals(stream: Stream) -> Iterator[dict[str, Run]]:
+    """Yield runs to be timed, with warm weights as far as the library allows."""
+    with TemporaryDirectory() as folder:
+        yield {**_vw(stream, Path(folder)), SKLEARN: _sklearn(stream), RIVER: _river(stream)}
+
+
+def costs(seconds: dict[str, Seconds], stream: Stream) -> dict[str, Cost]:
+    """Return the cost of each library; of VW also that of a whole first run."""
+    found: dict[str, Cost] = {}
+    for name in VW_OPTIONS:
+        once, often = seconds[name], seconds[f"{name}, {PASSES} passes"]
+        further = (PASSES - 1) * stream.nonzeros
+        found[name] = _cost(often.elapsed - once.elapsed, often.processor - once.processor, further)
+        found[f"{name}, whole first run"] = _cost(once.elapsed, once.processor, stream.nonzeros)
+    for name, nonzeros in ((SKLEARN, stream.nonzeros), (RIVER, RIVER_EXAMPLES * NONZEROS)):
+        found[name] = _cost(seconds[name].elapsed, seconds[name].processor, nonzeros)
+    return found
+
+
+def _cost(elapsed: float, processor: float, nonzeros: int) -> Cost:
+    return Cost(elapsed / nonzeros * 1e9, processor / nonzeros * 1e9)
+
+
+def _dicts(stream: Stream) -> Iterator[dict[str, float]]:
+    for at in range(0, stream.nonzeros, NONZEROS):
+        columns, values = stream.columns[at : at + NONZEROS], stream.column_values[at : at + NONZEROS]
+        yield dict(zip(map(str, columns.tolist()), values.tolist(), strict=True))
+
+
+def _sklearn(stream: Stream) -> Run:
+    """Learn in one call without shuffling: nothing but learning."""
+    examples = csr_array(
+        (stream.column_values, stream.columns, stream.starts.astype(np.int32)),
+        shape=(stream.labels.size, stream.features),
+    )
+    model = SGDClassifier(shuffle=False)
+    return lambda: model.partial_fit(examples, stream.labels, classes=[-1.0, 1.0])
+
+
+def _river(stream: Stream) -> Run:
+    """Learn the first examples only: the model holds their features alone, which is in its favour."""
+    examples = list(islice(_dicts(stream), RIVER_EXAMPLES))
+    model = linear_model.LogisticRegression(optimizer=optim.FTRLProximal())
+
+    def learn() -> None:
+        for example, label in zip(examples, stream.labels.tolist(), strict=False):
+            model.learn_one(example, label > 0.0)
+
+    return learn
+
+
+def _vw(stream: Stream, folder: Path) -> dict[str, Run]:
+    text, cache = folder / "stream.vw", folder / "stream.cache"
+    _write_text(stream, text)
+    _learn_with_vw(text, cache, [], "creating cache_file")
+    runs: dict[str, Run] = {}
+    for name, options in VW_OPTIONS.items():
+        further = [*options, "--passes", str(PASSES), "--holdout_off"]
+        runs[name] = partial(_learn_with_vw, text, cache, options, "ignoring text input in favor of cache input")
+        runs[f"{name}, {PASSES} passes"] = partial(_learn_with_vw, text, cache, further, "using cache_file")
+    return runs
+
+
+def _learn_with_vw(text: Path, cache: Path, options: list[str], expected: str) -> None:
+    """Read, learn and finish in VW's own C++ loop; its log must name the source of the examples."""
+    arguments = ["--data", str(text), "--cache_file", str(cache), "--bit_precision", VW_BITS, "--noconstant", *options]
+    workspace = Workspace(arg_list=arguments, enable_logging=True)
+    workspace.finish()
+    log = "\n".join(workspace.get_log())
+    assert expected in log, log
+
+
+def _write_text(stream: Stream, path: Path) -> None:
+    with path.open("w") as file:
+        for example, label in zip(_dicts(stream), stream.labels.tolist(), strict=True):
+            pairs = " ".join(f"{column}:{value:.7g}" for column, value in example.items())
+            file.write(f"{label:g} | {pairs}\n")
+
+
+def microseconds_per_example() -> dict[str, float]:
+    """Return the microseconds per example of the best run over all examples."""
+    best = best_seconds(_dict_candidates())
+    return {name: seconds.elapsed / DICT_EXAMPLES * 1e6 for name, seconds in best.items()}
+
+
+def _dict_candidates() -> dict[str, Run]:
+    texts = _json_texts()
+    dicts = [msgspec.json.decode(text) for text in texts]
+    labels = np.random.default_rng(SEED).choice([1, -1], DICT_EXAMPLES).tolist()
+    examples = [example_of(features) for features in dicts]
+    model = Model(config_of({}))
+    ready = [canonical(example.keys, example.values, model.config.l2, NO_BIAS) for example in examples]
+    learn, settings = model.config.algorithm.learn, model.config.settings()
+    river = linear_model.LogisticRegression(optimizer=optim.FTRLProximal())
+    pairs = list(zip(dicts, labels, strict=True))
+
+    def learn_ready() -> None:
+        for (keys, values), label in zip(ready, labels, strict=True):
+            learn(model.memory.rows, model.dense, model.tally, keys, values, float(label), settings)
+
+    def learn_with_river() -> None:
+        for features, label in pairs:
+            river.learn_one(features, label > 0)
+
+    return {
+        DICT_SLUICE: lambda: [model.learn(example_of(features), label) for features, label in pairs],
+        DICT_ENCODE: lambda: [example_of(features) for features in dicts],
+        DICT_CANONICAL: lambda: [canonical(e.keys, e.values, True, NO_BIAS) for e in examples],  # noqa: FBT003
+        DICT_LEARN: learn_ready,
+        DICT_JSON: lambda: [msgspec.json.decode(text) for text in texts],
+        DICT_RIVER: learn_with_river,
+    }
+
+
+def _json_texts() -> list[bytes]:
+    names = _names()
+    stream = zipf_stream(VOCABULARY, DICT_EXAMPLES)
+    columns, values = stream.columns.reshape(-1, NONZEROS), stream.column_values.reshape(-1, NONZEROS).round(4)
+    return [
+        msgspec.json.encode({names[c]: v for c, v in zip(*row, strict=True)})
+        for row in zip(columns.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def _names() -> list[str]:
+    """Draw distinct names of 8 to 20 characters, such as `token:qzvbtk`."""
+    rng = np.random.default_rng(SEED)
+    names: dict[str, None] = {}
+    while len(names) < VOCABULARY:
+        space = str(rng.choice(NAMESPACES))
+        letters = rng.integers(ord("a"), ord("z") + 1, rng.integers(max(3, 7 - len(space)), 20 - len(space)))
+        names[f"{space}:{bytes(letters.tolist()).decode()}"] = None
+    return list(names)

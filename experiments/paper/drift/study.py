@@ -1,0 +1,189 @@
+"""Tasks: test, then train, on streams that change, with and without forgetting."""
+
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from app.learning.config import Value, config_of
+from app.learning.model import Model
+from app.learning.names import BIAS_KEY
+from experiments.examples import Examples, joined
+from experiments.paper.drift.windows import Shares, balanced, cells, interval, margins, recovery, resampled
+from experiments.paper.protocol import Sizes
+from experiments.sets import SOURCES
+from experiments.tasks import Task
+from kernels.arrays import Floats
+
+STUDY: Final = "drift"
+SEED: Final = 2_016
+LEARNERS: Final = ("cs-ssol", "cs-fsol", "ftrl")
+DEFAULTS: Final = "defaults"
+LARGE: Final = "large rates"
+# The largest values of the paper's grid, for ELEC2 only: the defaults are made for many rare features.
+RATES: Final[dict[str, dict[str, dict[str, Value]]]] = {
+    DEFAULTS: {name: {} for name in LEARNERS},
+    LARGE: {"cs-ssol": {"eta": 512.0, "r": 32.0}, "cs-fsol": {"eta": 512.0}, "ftrl": {"eta": 512.0}},
+}
+# name, window, whether it has a bias, rates, seconds
+IN_ORDER: Final = (
+    ("phishtank", 5_000, False, (DEFAULTS,), 14.0),
+    ("jpcert", 5_000, False, (DEFAULTS,), 9.0),
+    ("elec2", 1_000, True, (DEFAULTS, LARGE), 3.0),
+)
+FLIP: Final = "flip"
+FLIPPED: Final = "phishstorm"
+FLIP_WINDOW: Final = 2_000
+PAST_FORGETTING: Final = (0.0, 1e-4)
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A learner on a stream; shares from 0 to 1. Intervals are 95%, by a block bootstrap of the windows."""
+
+    learner: str
+    rates: str
+    forgetting: float
+    balanced: float
+    interval: tuple[float, float]
+    gain: float  # in balanced accuracy, over the same learner without forgetting
+    gain_interval: tuple[float, float]  # paired
+    windows: list[float | None]
+    margins: list[float | None]  # of the windows: half a 95% interval, as if verdicts were independent
+    before: float | None = None  # balanced accuracy before and after the flip
+    after: float | None = None
+    recovered_after: int | None = None  # labels after the flip; None: not until the end
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """How many labels a learner needs to recover from the flip, by the number of examples before it."""
+
+    learner: str
+    forgetting: float
+    past: int
+    labels: int | None  # None: not until the end
+
+
+class Drifting(msgspec.Struct, frozen=True):
+    """The results on one stream."""
+
+    stream: str
+    examples: int
+    positives: int
+    window: int  # examples
+    flipped_at: int | None
+    persistent: float  # balanced accuracy of repeating the last label
+    played: list[Played]
+    recoveries: list[Recovery]
+
+
+def tasks(sizes: Sizes) -> list[Task]:
+    """One task for each stream in order of time, and one for each seed of the flip."""
+    common: dict[str, Any] = {"limit": sizes.drift_examples, "forgetting": list(sizes.forgetting)}
+    found = []
+    for name, window, bias, rates, seconds in IN_ORDER:
+        own = {"stream": name, "window": sizes.drift_window or window, "bias": bias, "rates": list(rates)}
+        found.append(Task(STUDY, name, 0.7 if sizes.is_quick else seconds, run_in_order, common | own))
+    for seed in range(sizes.drift_seeds):
+        own = {"seed": seed, "window": sizes.drift_window or FLIP_WINDOW, "pasts": list(sizes.pasts)}
+        found.append(Task(STUDY, f"flip, seed {seed}", 0.7 if sizes.is_quick else 12.0, run_flip, common | own))
+    return found
+
+
+def source_of(task: Task) -> str:
+    """Return the set that a task needs."""
+    return str(task.arguments.get("stream", FLIPPED))
+
+
+def run_in_order(  # noqa: PLR0913 - the arguments of a task
+    *, stream: str, limit: int | None, window: int, bias: bool, rates: list[str], forgetting: list[float]
+) -> Drifting:
+    """Play a stream in order of time."""
+    found = joined(SOURCES[stream].train(limit), BIAS_KEY if bias else 0)
+    played = [
+        each for which in rates for learner in LEARNERS for each in _played(found, learner, which, forgetting, window)
+    ]
+    return _drifting(stream, found.labels, window, None, played, [])
+
+
+def run_flip(*, limit: int | None, seed: int, window: int, pasts: list[int], forgetting: list[float]) -> Drifting:
+    """Play a stream whose labels flip halfway."""
+    whole = joined(SOURCES[FLIPPED].train(limit))
+    found = flipped(whole, seed)
+    change = len(found) // 2
+    played = [each for name in LEARNERS for each in _played(found, name, DEFAULTS, forgetting, window, change=change)]
+    recoveries = []
+    for past in pasts:
+        shorter = flipped(whole, seed, past)
+        for learner in LEARNERS:
+            for share in PAST_FORGETTING:
+                labels = recovery(shorter.labels, scores_of(shorter, _setting(learner, DEFAULTS, share)), past)
+                recoveries.append(Recovery(learner, share, past, labels))
+    recoveries += [
+        Recovery(each.learner, each.forgetting, change, each.recovered_after)
+        for each in played
+        if each.forgetting in PAST_FORGETTING
+    ]
+    return _drifting(FLIP, found.labels, window, change, played, recoveries)
+
+
+def flipped(whole: Examples, seed: int, past: int | None = None) -> Examples:
+    """Shuffle a set, and flip the labels of the second half; `past` shortens the first half."""
+    rows = np.random.default_rng([SEED, seed]).permutation(len(whole))
+    half = rows.size // 2
+    labels = whole.labels.copy()
+    labels[rows[half:]] *= -1.0
+    turned = Examples(whole.starts, whole.keys, whole.values, labels)
+    return turned.select(rows[0 if past is None else half - past :])
+
+
+def scores_of(stream: Examples, setting: dict[str, Value]) -> Floats:
+    """Test, then train: return the score of each example before it is learnt."""
+    return Model(config_of(setting)).stream(stream.starts, stream.keys, stream.values, stream.labels)
+
+
+def _setting(learner: str, rates: str, forgetting: float) -> dict[str, Value]:
+    return {"algorithm": learner, "forgetting": forgetting, **RATES[rates][learner]}
+
+
+def _drifting(  # noqa: PLR0913, PLR0917 - the result is all of these
+    name: str, labels: Floats, window: int, flipped_at: int | None, played: list[Played], recoveries: list[Recovery]
+) -> Drifting:
+    persistent = balanced(cells(labels[1:], labels[:-1], window))
+    assert persistent is not None, "a stream has both classes"
+    positives = int(np.count_nonzero(labels > 0.0))
+    return Drifting(name, labels.size, positives, window, flipped_at, persistent, played, recoveries)
+
+
+def _played(  # noqa: PLR0913 - the arguments of a task
+    stream: Examples, learner: str, rates: str, forgetting: list[float], window: int, *, change: int | None = None
+) -> list[Played]:
+    """Play the learner with each forgetting; the first is the baseline of the gains."""
+    labels = stream.labels
+    found: list[Played] = []
+    first: tuple[float, Shares] | None = None
+    for share in forgetting:
+        scores = scores_of(stream, _setting(learner, rates, share))
+        counted = cells(labels, scores, window)
+        own, drawn = balanced(counted), resampled(counted)
+        assert own is not None, "a stream has both classes"
+        first = first or (own, drawn)
+        around: dict[str, Any] = {}
+        if change is not None:
+            around["before"] = balanced(cells(labels[:change], scores[:change], window))
+            around["after"] = balanced(cells(labels[change:], scores[change:], window))
+            around["recovered_after"] = recovery(labels, scores, change)
+        found.append(
+            Played(
+                learner=learner,
+                rates=rates,
+                forgetting=share,
+                balanced=own,
+                interval=interval(drawn),
+                gain=own - first[0],
+                gain_interval=interval(drawn - first[1]),
+                windows=[balanced(one[None, :]) for one in counted],
+                margins=margins(counted),
+                **around,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""The page docs/reproduction.md: verdicts on the claims, tables and figures."""

@@ -1,0 +1,190 @@
+"""Fills the sections of docs/reproduction.md and draws its figures; the text around them is written by hand."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from experiments.paper import sparsity, timing
+from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
+from experiments.paper.drift import report as drift
+from experiments.paper.drift.study import STUDY as DRIFT
+from experiments.paper.plan import Findings
+from experiments.paper.regret import report as regret
+from experiments.paper.regret.study import STUDY as REGRET
+from experiments.paper.report import why
+from experiments.paper.report.claims import claims
+from experiments.paper.report.figures import LOOKS, draw_curves, draw_times
+from experiments.paper.split import SPLIT_SEED
+from experiments.paper.timing import Timing
+from experiments.sets import SOURCES
+from load_tests.harness.machine import description
+from load_tests.harness.report import DOCS, filled, table, table_of
+
+TEMPLATE: Final = DOCS / "reproduction.md"
+GRIDS: Final = {"paper": "paper's grid", "wider": "wider grid"}
+LEVELS: Final = (None, 0.6, 0.8, 0.9, 0.96, 0.98, 0.99)
+LEVEL_NAMES: Final = tuple("lambda 0" if level is None else f"{100 * level:g}%" for level in LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Results, the titles of sets, and the folder of figures."""
+
+    findings: Findings
+    titles: Mapping[str, str]
+    figures: Path
+
+    def curves(self, file: str, title: str, fits: Mapping[str, Fits], figure: Figure) -> str:
+        """A figure for each grid, and the table of the wider one."""
+        text = "Test error" if figure is error else "Balanced accuracy"
+        parts = []
+        for grid, name in GRIDS.items():
+            path, full = self.figures / f"{file}-{grid}.svg", f"{title}, settings of the {name}"
+            draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
+            parts.append(picture(path, f"{text} against sparsity: {full}"))
+        rows = ((LOOKS[name].name, *_levels(each, figure)) for name, each in fits.items())
+        values = table(("algorithm", *LEVEL_NAMES), rows)
+        return "\n\n".join([*parts, f"{text} in %, wider grid:\n\n{values}"])
+
+    def claims(self) -> str:
+        """The claims in one table, then each set by set."""
+        paper, wider = (claims(self.findings, self.titles, grid) for grid in GRIDS)
+        header = ("claim", "the paper says", "settings of the paper's grid", "settings of the wider grid")
+        both = list(zip(paper, wider, strict=True))
+        parts = [table(header, ((a.name, a.paper, a.summary, b.summary) for a, b in both))]
+        for a, b in both:
+            parts += [f"### {a.name}\n\nHolds if {a.rule}."]
+            parts += [f"The paper's grid:\n\n{a.table}", f"The wider grid:\n\n{b.table}"]
+        return "\n\n".join(parts)
+
+    def errors(self) -> dict[str, str]:
+        """Error against sparsity on the synthetic set and on real sets."""
+        even, found = self.findings.of(sparsity.EVEN), {"synthetic": "", "real": ""}
+        for name in sets_in(even):
+            text = self.curves(f"sparsity-{name}", self.titles[name], by_learner(even, name), error)
+            found["synthetic" if name == "synthetic" else "real"] += (
+                text if name == "synthetic" else f"### {self.titles[name]}\n\n{text}\n\n"
+            )
+        return found
+
+    def anomalies(self) -> str:
+        """Balanced accuracy against sparsity at 1:99."""
+        rare, parts = self.findings.of(sparsity.RARE), []
+        for name in sets_in(rare):
+            title = f"{self.titles[name]} at 1:99"
+            parts += [f"### {title}", self.curves(f"anomalies-{name}", title, by_learner(rare, name), balanced)]
+        return "\n\n".join(parts)
+
+    def time(self) -> str:
+        """The time of one pass."""
+        timings: Mapping[str, Timing] = self.findings.of(timing.STUDY)
+        if not timings:
+            return ""
+        path = self.figures / "time.svg"
+        draw_times(timings, self.titles, path)
+        rows = []
+        for name in dict.fromkeys(timed.learner for each in timings.values() for timed in each.timed):
+            losses = [[100 * timed.losses for timed in each.of(name)] for each in timings.values()]
+            costs = [f"{each.cost(name):.1f} ns" for each in timings.values()]
+            cells = [f"{c} ({x[0]:.0f} to {x[-1]:.0f}% with a loss)" for c, x in zip(costs, losses, strict=True)]
+            rows.append((LOOKS[name].name, *cells))
+        header = ("algorithm", *(self.titles[name] for name in timings))
+        return f"{picture(path, 'Time of one pass against sparsity')}\n\n{table(header, rows)}"
+
+    def options(self) -> str:
+        """One option changed at a time, below what was used."""
+        parts = []
+        for learner, study, figure, text in (
+            ("ssol", sparsity.EVEN, error, ": SSOL, test error %"),
+            ("cs-ssol", sparsity.RARE, balanced, " at 1:99: CS-SSOL, balanced accuracy %"),
+        ):
+            for name, variants in why.variants(self.findings, learner, study).items():
+                rows = ((key, _setting(each, "wider"), *_levels(each, figure)) for key, each in variants.items())
+                parts += [f"### {self.titles[name]}{text}", table(("option", "settings", *LEVEL_NAMES), rows)]
+        return "\n\n".join(parts)
+
+    def sets(self) -> str:
+        """The dimensions of the sets."""
+        return table_of(
+            self.findings.facts.values(),
+            ("set", lambda f: self.titles[f.name]),
+            ("train", lambda f: f"{f.train if f.test is not None else f.train - round(0.2 * f.train):,}"),
+            ("test", lambda f: f"{f.test if f.test is not None else round(0.2 * f.train):,}"),
+            ("features", lambda f: f"{f.features:,}"),
+            ("non-zeros", lambda f: f"{f.nonzeros:,}"),
+            ("positives %", lambda f: f"{100 * f.positives / (f.train + (f.test or 0)):.1f}"),
+        )
+
+    def settings(self) -> str:
+        """The settings that each grid led to."""
+        parts = []
+        for study, where in ((sparsity.EVEN, ""), (sparsity.RARE, ", 1:99")):
+            found = self.findings.of(study)
+            ordered = [fits for name in sets_in(found) for fits in by_learner(found, name).values()]
+            if ordered:
+                parts.append(
+                    table_of(
+                        ordered,
+                        ("set", lambda f, where=where: self.titles[f.set] + where),  # type: ignore[misc]
+                        ("algorithm", lambda f: LOOKS[f.learner].name),
+                        ("the paper's grid", lambda f: _setting(f, "paper")),
+                        ("loss there %", lambda f: f"{100 * f.on('paper').chosen.loss:.2f}"),
+                        ("beyond its edges", lambda f: _setting(f, "wider") if len(f.fits) > 1 else "the same"),
+                        ("loss %", lambda f: f"{100 * f.on('wider').chosen.loss:.2f}"),
+                        ("settings tried", lambda f: sum(len(fit.chosen.tried) for fit in f.fits)),
+                    )
+                )
+        return "\n\n".join(parts)
+
+    def run(self) -> str:
+        """The machine, the duration and the seeds."""
+        found = self.findings
+        resumed = f"; {found.resumed} tasks had been done by an earlier run" if found.resumed else ""
+        facts = [
+            *description(("numpy", "numba", "scipy", "matplotlib")),
+            f"Duration: {found.seconds / 60:.1f} minutes on {os.cpu_count()} cores{resumed}",
+            f"Seeds: {SPLIT_SEED} (and the number of the repeat) for splits, samples and permutations",
+            f"Repeats: {found.sizes.repeats}; rounds of the timing: {found.sizes.timings}",
+        ]
+        return "\n".join(f"- {fact}" for fact in facts)
+
+
+def write(findings: Findings, path: Path) -> None:
+    """Write the page and its figures; those of an earlier run are removed."""
+    figures = path.parent / path.stem
+    shutil.rmtree(figures, ignore_errors=True)
+    figures.mkdir(parents=True)
+    titles = {name: SOURCES[name].title if name in SOURCES else name for name in findings.facts}
+    page = Page(findings, titles, figures)
+    sections = {
+        "claims": page.claims(),
+        **page.errors(),
+        "anomalies": page.anomalies(),
+        "time": page.time(),
+        "options": page.options(),
+        **why.sections(findings, titles),
+        **regret.sections(list(findings.of(REGRET).values()), figures),
+        **drift.sections(list(findings.of(DRIFT).values()), figures),
+        "sets": page.sets(),
+        "settings": page.settings(),
+        "run": page.run(),
+    }
+    path.write_text(filled(TEMPLATE, sections), encoding="utf-8")
+
+
+def picture(path: Path, text: str) -> str:
+    """Refer to a figure in a folder beside the page."""
+    return f"![{text}]({path.parent.name}/{path.name})"
+
+
+def _levels(fits: Fits, figure: Figure) -> list[str]:
+    return [str(fits.at("wider", level, figure) or "-") for level in LEVELS]
+
+
+def _setting(fits: Fits, grid: str) -> str:
+    chosen = fits.on(grid).chosen
+    edges = {name: " (edge)" if name in chosen.at_edge else "" for name in chosen.setting}
+    return ", ".join(f"{name} {value:g}{edges[name]}" for name, value in chosen.setting.items())

@@ -1,0 +1,146 @@
+"""Tasks: error against sparsity, balanced accuracy of rare anomalies, options, and the features that are kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from experiments.paper.curves import Fit, Fits, fit
+from experiments.paper.evaluation import learn
+from experiments.paper.protocol import ALL, EVEN_ONES, LEARNERS, PAPERS, Setting, Sizes
+from experiments.paper.split import Split
+from experiments.sets.synthetic import EFFECTIVE, KEYS
+from experiments.tasks import Task
+
+EVEN: Final = "sparsity"
+RARE: Final = "anomalies"
+OPTIONS: Final = "options"
+SELECTION: Final = "selection"
+NANOSECONDS: Final = 25.0  # of one non-zero, about
+EXAMPLE_NANOSECONDS: Final = 300.0
+RUNS: Final = 2.0  # for each level, to find its lambda
+SELECTION_LEVEL: Final = 0.9  # of the synthetic set: as many weights are left as features decide
+
+COMMON: Final[dict[str, Setting]] = {
+    "denominator coordinate": {"denominator": "coordinate"},
+    "lambda / t": {"lambda_schedule": "inverse_t"},
+    "lambda sqrt(t)": {"lambda_schedule": "sqrt_t"},
+    "lambda t": {"lambda_schedule": "linear"},
+    "threshold on theta": {"threshold_on": "theta"},
+    "not normalised": {"normalize": "none"},
+}
+GEOMETRIC: Final = 99.0**0.5
+VARIANTS: Final[dict[str, dict[str, Setting]]] = {
+    "ssol": COMMON,
+    "cs-ssol": {
+        **COMMON,
+        "costs 9.9 and 0.1": {"cost_positive": GEOMETRIC, "cost_negative": 1.0 / GEOMETRIC},
+        "costs estimated": {"costs": "auto"},
+    },
+}
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A learner at about 90% sparsity: how many features of each kind have a weight, and their mean evidence."""
+
+    learner: str
+    sparsity: float
+    deciding: int
+    noise: int
+    evidence_deciding: float  # 1 / A^-1 - 1 for SSOL; 0 for learners without evidence
+    evidence_noise: float
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The features that each learner keeps on the synthetic set, where it is known which of them decide."""
+
+    kept: list[Kept]
+
+
+def even_tasks(folders: Sequence[Path], sizes: Sizes) -> list[Task]:
+    """All learners without costs on each set."""
+    return [_task(EVEN, folder, name, sizes) for folder in folders for name in EVEN_ONES]
+
+
+def rare_tasks(folders: Sequence[Path], sizes: Sizes) -> list[Task]:
+    """All learners on each set, with anomalies at 1:99."""
+    return [_task(RARE, folder, name, sizes, rare=True) for folder in folders for name in ALL]
+
+
+def option_tasks(even: Sequence[Path], rare: Sequence[Path], sizes: Sizes) -> list[Task]:
+    """SSOL on balanced sets and CS-SSOL on rare anomalies, with one option changed at a time and tuned anew."""
+    levels = sizes.levels if sizes.is_quick else sizes.levels[2::2]
+    fewer = replace(sizes, grid_step=max(sizes.grid_step, 2), levels=levels)
+    pairs = [("ssol", folder, False) for folder in even] + [("cs-ssol", folder, True) for folder in rare]
+    return [
+        _task(OPTIONS, folder, learner, fewer, variant, rare=is_rare)
+        for learner, folder, is_rare in pairs
+        for variant in VARIANTS[learner]
+    ]
+
+
+def selection_tasks(folder: Path, even: Mapping[str, Fits], options: Mapping[str, Fits]) -> list[Task]:
+    """One task, with the settings and lambdas that were found."""
+    entries = [_entry(even[f"{name} on {folder.name}"].fits[-1], name, {}) for name in (*PAPERS, "ftrl")]
+    on_theta = options.get(f"ssol on {folder.name}, threshold on theta")
+    if on_theta is not None:
+        entries.append(_entry(on_theta.fits[-1], "ssol", {"threshold_on": "theta"}))
+    return [Task(SELECTION, folder.name, 10.0, select, {"folder": str(folder), "entries": entries})]
+
+
+def select(folder: str, entries: list[dict[str, Any]]) -> Selection:
+    """Learn the first permutation, and count the weights."""
+    train = Split.open(folder).trained(0)
+    deciding = np.sort(KEYS[:EFFECTIVE])
+    found = []
+    for entry in entries:
+        survey = learn({**LEARNERS[entry["learner"]].options, **entry["setting"]}, train).model.survey()
+        is_deciding, is_kept = np.isin(survey.keys, deciding), survey.weights != 0.0
+        found.append(
+            Kept(
+                learner=entry["learner"] + (", threshold on theta" if "threshold_on" in entry["setting"] else ""),
+                sparsity=1.0 - float(is_kept.mean()),
+                deciding=int((is_kept & is_deciding).sum()),
+                noise=int((is_kept & ~is_deciding).sum()),
+                evidence_deciding=float(survey.evidence[is_deciding].mean()),
+                evidence_noise=float(survey.evidence[~is_deciding].mean()),
+            )
+        )
+    return Selection(found)
+
+
+def _entry(fit: Fit, learner: str, options: dict[str, Any]) -> dict[str, Any]:
+    point = min(fit.curve, key=lambda each: abs(each.runs[0].sparsity - SELECTION_LEVEL))
+    return {"learner": learner, "setting": {**fit.chosen.setting, **options, "lambda": point.strength}}
+
+
+def _task(  # noqa: PLR0913 - what a task is about
+    study: str, folder: Path, learner: str, sizes: Sizes, variant: str = "", *, rare: bool = False
+) -> Task:
+    options = VARIANTS[learner][variant] if variant else {}
+    arguments = {
+        "folder": str(folder),
+        "learner": learner,
+        "options": {name: value for name, value in options.items() if name != "normalize"},
+        "rare": rare,
+        "l2": options.get("normalize") != "none",
+        "repeats": sizes.repeats,
+        "levels": list(sizes.levels),
+        "grid_nonzeros": sizes.grid_nonzeros,
+        "grid_step": sizes.grid_step,
+    }
+    name = ", ".join(filter(None, [f"{learner} on {folder.name}", variant]))
+    return Task(study, name, _seconds(Split.open(folder, rare=rare), learner, sizes), fit, arguments)
+
+
+def _seconds(split: Split, name: str, sizes: Sizes) -> float:
+    learner, count = LEARNERS[name], split.rows(0).size
+    nonzeros = split.train.examples.keys.size / max(len(split.train), 1)
+    points = (11.0 / sizes.grid_step) ** len(learner.tuned)
+    grid = 2.5 * points * min(sizes.grid_nonzeros / max(nonzeros, 1.0), count)
+    runs = len(sizes.levels) * (sizes.repeats + RUNS) if learner.is_sparse else sizes.repeats
+    example = 1e-9 * (nonzeros * NANOSECONDS + EXAMPLE_NANOSECONDS)
+    return example * (grid + 2.0 * runs * (count + split.test_rows.size))

@@ -1,0 +1,1 @@
+"""Verdicts on real inputs beside other learners."""

@@ -1,0 +1,201 @@
+"""The results of the benchmark, its targets, and the sections of docs/quality.md."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from experiments.quality import study
+from experiments.quality.contenders import OURS, SPARSE
+from experiments.quality.costs import Cost
+from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Facts, Row, mean_curve
+from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, table, table_of, targets_table
+
+LARGEST_ERRORS = {study.PHISHSTORM: 3.5, study.PDD: 3.2, study.PHISHTANK: 1.25, study.JPCERT: 1.7, study.TREC: 0.35}
+LEAST_BALANCED_AT_RARE = {
+    study.PHISHSTORM: 89.0,
+    study.PDD: 86.0,
+    study.PHISHTANK: 88.0,
+    study.JPCERT: 94.5,
+    study.TREC: 95.0,
+    study.TREC_BEGINNING: 90.0,
+}
+LEAST_BALANCED = {"balanced": ("balanced accuracy", 99.2), "last_half": ("... of its last half", 99.5)}
+LARGEST_LOSS_BY_SPARSITY = 0.3
+URL_RATIO, MAIL_RATIO, PEAK_RATIO = 2.0, 3.0, 10.0
+SHUFFLED = {study.PHISHSTORM, study.PDD}
+KINDS = {"URLs": (study.PHISHSTORM, study.PDD, study.PHISHTANK, study.JPCERT), "E-mails": (study.TREC,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that was measured."""
+
+    machine: list[str]
+    load_averages: tuple[float, float]
+    facts: list[Facts]
+    rows: list[Row]
+    curves: list[Curve]
+    url_cost: Cost
+    mail_cost: Cost
+    peaks: dict[str, float]
+    absent: list[str]  # sentences on contenders that are missing
+
+    def row(self, stream: str, contender: str, ratio: str) -> Row | None:
+        """Return one contender on one stream."""
+        wanted = (stream, contender, ratio)
+        return next((row for row in self.rows if (row.stream, row.contender, row.ratio) == wanted), None)
+
+    def figure(self, stream: str, ratio: str, name: str, contender: str = OURS) -> float | None:
+        """Return a figure in percent."""
+        row = self.row(stream, contender, ratio)
+        share = None if row is None else row.mean(name)
+        return None if share is None else 100.0 * share
+
+    def lost_by_sparsity(self, stream: str, ratio: str) -> float | None:
+        """Return the points of balanced accuracy that 90% sparsity costs."""
+        dense = self.figure(stream, ratio, "balanced")
+        sparse = self.figure(stream, ratio, "balanced", SPARSE)
+        return None if dense is None or sparse is None else dense - sparse
+
+
+def targets(results: Results) -> Iterator[Target]:
+    """Compare the results with all targets; a stream that was not played has none."""
+    for stream, bar in LARGEST_ERRORS.items():
+        if (error := results.figure(stream, NATURAL, "error")) is not None:
+            yield _precise(at_most(f"{stream}: error", bar, error, "%"), error, "%")
+    for stream, bar in LEAST_BALANCED_AT_RARE.items():
+        if (balanced := results.figure(stream, RARE, "balanced")) is not None:
+            yield _precise(at_least(f"{stream}: balanced accuracy at {RARE}", bar, balanced, "%"), balanced, "%")
+    for name, (text, bar) in LEAST_BALANCED.items():
+        if (found := results.figure(study.TREC_BEGINNING, NATURAL, name)) is not None:
+            yield _precise(at_least(f"{study.TREC_BEGINNING}: {text}", bar, found, "%"), found, "%")
+    for stream in (stream for streams in study.STREAMS.values() for stream in streams):
+        for ratio in RATIOS:
+            if (lost := results.lost_by_sparsity(stream, ratio)) is not None:
+                text = f"{stream}: balanced accuracy lost by 90% sparsity, {ratio}"
+                yield _precise(at_most(text, LARGEST_LOSS_BY_SPARSITY, lost, " points"), lost, " points")
+    yield at_most("A URL to features and score, beside urlsplit and tldextract", URL_RATIO, results.url_cost.ratio)
+    yield at_most("A mail of 10 KB to features and score, beside the parser", MAIL_RATIO, results.mail_cost.ratio)
+    shape, peak = max(results.peaks.items(), key=lambda each: each[1])
+    yield at_most(f"Peak memory of a mail of 25 MB (worst: {shape})", PEAK_RATIO, peak, " times its size")
+
+
+def sections(results: Results, found: list[Target]) -> dict[str, str]:
+    """Return the generated sections by name."""
+    machine = machine_list(results.machine, results.load_averages, own="2")
+    streams = [facts.stream for facts in results.facts]
+    return {
+        "machine": "\n\n".join([machine, *results.absent]),
+        "targets": f"{targets_table(found)}\n\n{misses(found)}",
+        "streams": table_of(
+            results.facts,
+            ("stream", lambda f: f.stream),
+            ("examples", lambda f: f"{f.examples:,}"),
+            ("anomalies %", lambda f: percent(f.positives / f.examples, 1)),
+            ("features each", lambda f: f"{f.nonzeros / f.examples:.0f}"),
+            ("different features", lambda f: f"{f.features:,}"),
+            ("order", lambda f: "shuffled" if f.stream in SHUFFLED else "by time"),
+        ),
+        "contenders": "\n\n".join(f"### {stream}\n{stream_table(results, stream)}" for stream in streams),
+        "sparsity": _sparsity_table(results, streams),
+        "cold": "\n\n".join(
+            f"### {kind}, {ratio}\n{cold_table(results, names, ratio)}"
+            for kind, names in KINDS.items()
+            for ratio in RATIOS
+            if any(curve.stream in names and curve.ratio == ratio for curve in results.curves)
+        ),
+        "costs": _cost_table(results),
+    }
+
+
+def stream_table(results: Results, stream: str) -> str:
+    """Return all contenders on one stream."""
+    rows = []
+    for name in dict.fromkeys(row.contender for row in results.rows if row.stream == stream):
+        natural, rare = results.row(stream, name, NATURAL), results.row(stream, name, RARE)
+        last_half = natural.mean("last_half") if natural and not _ours_beside(results, natural) else None
+        cells = (_cell(results, natural, "error"), _cell(results, natural, "balanced"), percent(last_half))
+        spread = percent(rare.spread("balanced") if rare else None)
+        rows.append((_bold(name), *cells, _cell(results, rare, "balanced"), spread, settings_text(natural, rare)))
+    header = ("", "error %", "balanced %", "... last half %", f"balanced % at {RARE}", "spread", "settings")
+    return table(header, rows)
+
+
+def settings_text(natural: Row | None, rare: Row | None) -> str:
+    """Name the chosen settings, once if they are the same for both ratios."""
+    chosen = [
+        (row.ratio, ", ".join(f"{name} {value}" for name, value in row.setting.items()))
+        for row in (natural, rare)
+        if row is not None and row.setting
+    ]
+    if len({text for _, text in chosen}) <= 1:
+        return next((text for _, text in chosen), "")
+    return "; ".join(f"{ratio}: {text}" for ratio, text in chosen)
+
+
+def cold_table(results: Results, streams: Iterable[str], ratio: str) -> str:
+    """Return the mean of balanced accuracy over streams, after so many labels."""
+    curves = [curve for curve in results.curves if curve.stream in streams and curve.ratio == ratio]
+    rows = []
+    for name in dict.fromkeys(curve.contender for curve in curves):
+        values = mean_curve([curve.values for curve in curves if curve.contender == name])
+        rows.append((_bold(name), *(percent(value) for value in values)))
+    return table(("balanced % after", *(f"{count:,} labels" for count in POINTS[ratio])), rows)
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """Format a share in percent, or a dash where it is not defined."""
+    return "-" if share is None else f"{100.0 * share:.{digits}f}"
+
+
+def _bold(name: str) -> str:
+    return f"**{name}**" if name == OURS else name
+
+
+def _cell(results: Results, row: Row | None, name: str) -> str:
+    """Format a figure; beside that of a learner with a limit, show ours over the same examples."""
+    if row is None:
+        return "-"
+    ours = _ours_beside(results, row)
+    if ours is None:
+        return percent(row.mean(name))
+    return f"{percent(row.mean(name))} (first {row.examples:,}; {OURS}: {percent(ours.mean(f'head_{name}'))})"
+
+
+def _ours_beside(results: Results, row: Row) -> Row | None:
+    """Return our row if the other learner was given only the beginning of the stream."""
+    ours = results.row(row.stream, OURS, row.ratio)
+    return ours if ours is not None and row.examples < ours.examples else None
+
+
+def _sparsity_table(results: Results, streams: list[str]) -> str:
+    rows = []
+    for stream in streams:
+        for ratio in RATIOS:
+            both = [results.row(stream, name, ratio) for name in (OURS, SPARSE)]
+            reached = [percent(row.mean("sparsity") if row else None, 1) for row in both]
+            lost = results.lost_by_sparsity(stream, ratio)
+            rows.append((stream, ratio, *reached, "-" if lost is None else f"{lost:+.2f}"))
+    header = ("stream", "ratio", "sparsity of the default %", "sparsity reached %", "points of balanced accuracy lost")
+    return table(header, rows)
+
+
+def _cost_table(results: Results) -> str:
+    costs = table_of(
+        (
+            ("a URL", "`urlsplit` and `tldextract`", results.url_cost, "characters"),
+            ("a mail of about 10 KB", "`email`: parse, walk, decode", results.mail_cost, "bytes"),
+        ),
+        ("input", lambda row: row[0]),
+        ("mean length", lambda row: f"{row[2].mean_length:,.0f} {row[3]}"),
+        ("features and score, us", lambda row: f"{row[2].ours:.1f}"),
+        ("beside", lambda row: row[1]),
+        ("us", lambda row: f"{row[2].limit:.1f}"),
+        ("ratio", lambda row: f"{row[2].ratio:.2f}"),
+    )
+    peaks = ((shape, f"{peak:.1f}") for shape, peak in results.peaks.items())
+    return f"{costs}\n\n{table(('a mail of 25 MB, nearly all of it', 'peak memory, times its size'), peaks)}"
+
+
+def _precise(target: Target, value: float, unit: str) -> Target:
+    """Show two decimals: near 100% three digits are too few."""
+    return replace(target, measured=f"{value:.2f}{unit}")

@@ -1,0 +1,25 @@
+"""The inputs of sets as they are, before features are made of them."""
+
+from itertools import islice
+
+from app.datasets.mails.corpus import open_mails
+from app.datasets.observer import Watch
+from app.datasets.skipped_lines import Faults
+from app.datasets.source import open_source
+from experiments.sets.source import Source, located
+
+Labelled = list[tuple[int, bytes]]  # 1 for an anomaly and -1 for a normal input
+
+
+def raw_urls(source: Source, count: int) -> Labelled:
+    """Return the first URLs of a list."""
+    with open_source(located(source.files[0])) as file:
+        lines = b"".join(iter(lambda: file.read(1 << 20), b"")).splitlines()
+    fields = (line.split(b"\t") for line in lines[:count])
+    return [(1 if label in {b"1", b"+1"} else -1, url) for _, label, url in fields]
+
+
+def raw_mails(source: Source, count: int) -> Labelled:
+    """Return the first mails of an archive."""
+    with open_mails(located(source.files[0]), Faults(source.files[0]), Watch()) as mails:
+        return [(int(mail.label), mail.raw) for mail in islice(mails, count)]

@@ -1,1 +1,0 @@
-"""Learners that take part; each is tested on an example before it learns its label."""
