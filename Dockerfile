@@ -1,15 +1,15 @@
-# Sluice as an image: nothing is compiled at run time, nothing is written outside /data and /tmp, nobody is root.
-# tests/deployment runs these very steps without Docker.
+# The image of Sluice. It compiles nothing at run time, writes only to /data and /tmp, and does not run as root.
+# tests/deployment runs these steps without Docker.
 ARG PYTHON=python:3.11-slim-bookworm
 
 FROM ${PYTHON} AS builder
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
 COPY .ci/requirements.txt .ci/requirements-dev.txt .ci/
-# Without pip: what runs needs none, so the image's Python installs into it from outside.
+# Without pip: the service does not need it, so the image's Python installs into the environment from outside.
 RUN python -m venv --without-pip /opt/sluice
 RUN python -m pip --python /opt/sluice/bin/python install --require-hashes --only-binary :all: -r .ci/requirements.txt
-# What builds the project is only in the developers' lock. With hashes asked for, a part that is missing here is an error.
+# The build tools are only in the lock file for developers. With --require-hashes, a missing dependency is an error.
 RUN awk '/^[^ #]/ { wanted = /^(hatchling|packaging|pathspec|pluggy|tomlkit|trove-classifiers)==/ } wanted' \
         .ci/requirements-dev.txt > requirements-build.txt
 RUN python -m venv /build/tools
@@ -19,8 +19,8 @@ COPY app app
 COPY kernels kernels
 RUN /build/tools/bin/pip wheel --no-deps --no-build-isolation --wheel-dir wheels .
 RUN python -m pip --python /opt/sluice/bin/python install --no-deps --no-index wheels/*.whl
-# For any processor of this architecture, not only for the one that builds. The last stage names both again, otherwise
-# Numba would look elsewhere and compile.
+# Compile for any processor of this architecture, not only for that of the build. The last stage sets both again; otherwise
+# Numba would use another cache and compile.
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/sluice/compiled
 RUN /opt/sluice/bin/sluice warm
 
@@ -40,7 +40,7 @@ VOLUME ["/data"]
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-# By http.client, which knows no proxies.
+# http.client ignores proxy settings.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["python", "-c", "import http.client, os, sys; asked = http.client.HTTPConnection('127.0.0.1', int(os.environ['SLUICE_PORT']), timeout=2); asked.request('GET', '/readyz'); sys.exit(asked.getresponse().status != 200)"]
 ENTRYPOINT ["sluice"]
 CMD ["serve"]

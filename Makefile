@@ -37,7 +37,7 @@ define have
 		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
 endef
 
-.PHONY: help setup run demo check audit test e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak bench-cluster reproduce lock clean
+.PHONY: help setup run demo check audit test coverage e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak bench-cluster reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -67,10 +67,14 @@ audit: $(INSTALLED) ## known vulnerabilities of the versions that are locked, wh
 test: setup ## every test that needs no system package
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis"
 
+coverage: setup ## the tests of `make test` with a coverage report of app, also as HTML in build/coverage
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis" --cov --cov-report=term:skip-covered \
+		--cov-report=html:build/coverage
+
 e2e: setup $(BENCH_INSTALLED) ## tests that take long or need system packages, which are installed: redis-server, prometheus, wrk, haproxy
 	$(call have,redis-server prometheus wrk haproxy,for the tests against it,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
-		tests/access tests/security tests/storage tests/tenants tests/reliability
+		tests/auth tests/security tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py

@@ -1,4 +1,4 @@
-"""The composition root: settings in, a service out."""
+"""The composition root: builds the service from its settings. Nothing else constructs collaborators."""
 
 import asyncio
 import gc
@@ -12,37 +12,45 @@ from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
-from app.api.application import create_app
-from app.api.limiting import MOST_CALLERS, Limiter
-from app.api.limits import Limits
-from app.api.serving import Serving
-from app.api.shedding import Shedding
-from app.api.watching import Watching
+from app.api.app import create_app
+from app.api.backend import Backend, RequestLimits
+from app.api.middleware.overload import Overload
+from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
+from app.api.middleware.request_log import RequestLog
 from app.auth.audit import Audit
-from app.auth.buckets import buckets
-from app.auth.keyring import Guard
-from app.auth.label_rate import MOST_MODERATORS, LabelRates
+from app.auth.authenticator import Authenticator
+from app.auth.label_rate import MAX_MODERATORS, LabelRates
+from app.auth.rate_windows import rate_windows
 from app.features.featurizer import KINDS, features_of
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
-from app.storage.api_keys import Keyring
+from app.storage.api_keys import ApiKeyStore
 from app.storage.audit_log import AuditLog
-from app.storage.client.connection import Connection, connect
+from app.storage.change_feed import ChangeFeeds
+from app.storage.client import Connection, connect
 from app.storage.errors import StoreUnavailable
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
-from app.storage.predictions import PendingStore
-from app.telemetry.counters import Telemetry
-from app.telemetry.exposition import Exposing
+from app.storage.event_log import EventLog
+from app.storage.predictions import PredictionStore
+from app.storage.snapshots import SnapshotStore
+from app.telemetry.counters import Telemetry, TenantCounters
+from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
-from app.telemetry.tenant_counters import TenantWatches
-from app.telemetry.traces import Tracing
-from app.telemetry.workers import Siblings
-from app.tenants.feature_limit import FeatureCap
-from app.tenants.kept_predictions import Pending
-from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotter import Policy
-from app.tenants.tasks import end
+from app.telemetry.traces import RequestTracer
+from app.telemetry.workers import WorkerGroup
+from app.tenants.cache import RecentEntries, TenantCache
+from app.tenants.exports import Exports
+from app.tenants.feedback import FeedbackHistory
+from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.log_follower import LogFollower, Replayer
+from app.tenants.log_writer import LogWriter
+from app.tenants.measurements import Measurements
+from app.tenants.recovery import Recovery, TenantLoader
+from app.tenants.registry import Tenants, cancel_all
+from app.tenants.repair import Repair
+from app.tenants.rules import FeatureLimit, Rules
+from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
 
 logger = logging.getLogger("sluice")
 
@@ -50,85 +58,125 @@ WARM_FEATURES = 200  # so many that the table grows
 
 
 def create() -> FastAPI:
-    """The application of one worker, by the environment; uvicorn calls this."""
+    """Return the application of one worker, configured by the environment; uvicorn calls this."""
     return application(Settings.from_environment(os.environ))
 
 
 def application(settings: Settings) -> FastAPI:
-    """The application of one worker."""
-    configure(settings.log_level, settings.log_format)  # a worker of several begins without
-    siblings = Siblings.of_environment(settings.workers)
-    telemetry = Telemetry(TenantWatches(settings.metrics_tenants, settings.metrics_tenant_names))
-    tracing = Tracing(settings.traces_url) if settings.traces_url else None
-    shedding = Shedding(
+    """Return the application of one worker."""
+    configure(settings.log_level, settings.log_format)  # one of several workers starts without it
+    workers = WorkerGroup.of_environment(settings.workers)
+    telemetry = Telemetry(TenantCounters(settings.metrics_tenants, settings.metrics_tenant_names))
+    tracing = RequestTracer(settings.traces_url) if settings.traces_url else None
+    overload = Overload(
         telemetry.requests, settings.max_concurrent_requests, max_lag_seconds=settings.max_lag_milliseconds / 1000
     )
-    limiter = _limiter(settings.requests_per_second, "rate", telemetry, siblings)
-    strangers = _limiter(settings.wrong_keys_per_second, "wrong_key", telemetry, siblings)
-    moderators = buckets(siblings.folder, "labels", MOST_MODERATORS)
+    rate_limiter = _rate_limiter(settings.requests_per_second, "rate", telemetry, workers)
+    wrong_key_limiter = _rate_limiter(settings.wrong_keys_per_second, "wrong_key", telemetry, workers)
+    moderators = rate_windows(workers.folder, "labels", MAX_MODERATORS)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(_warm)
-        assert settings.redis_url is not None  # the server has set it, if the operator has not
+        assert settings.redis_url is not None  # the server sets it if the operator has not
         connection = connect(settings.redis_url.get_secret_value(), observe=telemetry.commands.count)
-        tenants = Tenants(connection, _rules(settings), telemetry)
-        store = PendingStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
-        pending = Pending(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
-        exposing = Exposing(telemetry, siblings, tenants.measuring(pending).read)
-        guard = Guard(Keyring(connection), settings.access)
-        app.state.serving = Serving(
+        tenants = build_tenants(connection, _rules(settings), telemetry)
+        store = PredictionStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
+        kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
+        measurements = Measurements(tenants.cache, tenants.loader, tenants.follower, kept, telemetry.tenants)
+        exposition = Exposition(telemetry, workers, measurements.read)
+        authenticator = Authenticator(ApiKeyStore(connection), settings.access)
+        app.state.backend = Backend(
             tenants,
-            pending,
-            _limits(settings),
-            metrics=exposing.whole_page,
-            guard=guard,
+            kept,
+            request_limits(settings),
+            featurize=features_of,
+            metrics=exposition.whole_page,
+            authenticator=authenticator,
             audit=Audit(AuditLog(connection, settings.audit_max_entries)),
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
-            limiter=limiter,
-            strangers=strangers,
+            rate_limiter=rate_limiter,
+            wrong_key_limiter=wrong_key_limiter,
         )
-        await _first_contact(connection, guard)
+        await _first_contact(connection, authenticator)
         tenants.start()
-        await siblings.listen(exposing.own_page)
-        behind = [
+        await workers.listen(exposition.own_page)
+        background = [
             asyncio.create_task(work)
-            for work in (pending.run(), guard.follow(), shedding.probe(), _leave_with_parent())
+            for work in (kept.run(), authenticator.follow(), overload.probe(), _exit_with_parent())
         ]
         yield
-        await end(behind)
+        await cancel_all(background)
         with suppress(StoreUnavailable):
-            await pending.write()
+            await kept.write()
         await tenants.stop(settings.shutdown_seconds / 2)
         await connection.aclose()
-        siblings.close()
+        workers.close()
         if tracing is not None:
             await asyncio.to_thread(tracing.close)
 
-    watching = Watching(
-        telemetry.requests, logged=settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing
+    request_log = RequestLog(settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing)
+    return create_app(requests=telemetry.requests, overload=overload, request_log=request_log, lifespan=lifespan)
+
+
+def request_limits(settings: Settings) -> RequestLimits:
+    """Return the limits on a request."""
+    return RequestLimits(
+        max_body_bytes=settings.max_body_bytes,
+        max_mail_bytes=settings.max_mail_bytes,
+        max_import_bytes=settings.max_import_bytes,
+        max_batch_items=settings.max_batch_items,
+        max_line_bytes=settings.max_line_bytes,
+        max_features_per_example=settings.max_features_per_example,
+        max_feature_name_bytes=settings.max_feature_name_bytes,
+        body_idle_seconds=settings.body_idle_seconds,
     )
-    return create_app(lifespan, watching=watching, shedding=shedding)
 
 
-def _limiter(per_second: int, reason: str, telemetry: Telemetry, siblings: Siblings) -> Limiter | None:
+def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) -> Tenants:
+    """Build the tenants of one worker, from the store up."""
+    log = EventLog(connection, rules.feedback_id_ttl_seconds)
+    snapshots = SnapshotStore(connection)
+    recent = RecentEntries()
+    recovery = Recovery(log, snapshots, recent)
+    cache = TenantCache(rules.memory_budget_bytes, recent, telemetry)
+    replayer = Replayer(log, recovery, recent, cache)
+    repair = Repair(log, snapshots, recovery, recent, rules.rescued, cache.drop, telemetry)
+    writer = LogWriter(log, replayer, cache, repair.repair)
+    history = FeedbackHistory(recovery)
+    return Tenants(
+        rules,
+        log=log,
+        snapshots=snapshots,
+        cache=cache,
+        loader=TenantLoader(recovery, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved),
+        writer=writer,
+        follower=LogFollower(ChangeFeeds(connection), log, replayer, repair, cache.tenants),
+        repair=repair,
+        snapshotter=Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry),
+        exports=Exports(rules.max_concurrent_exports),
+        telemetry=telemetry,
+    )
+
+
+def _rate_limiter(per_second: int, reason: str, telemetry: Telemetry, workers: WorkerGroup) -> RateLimiter | None:
     if per_second == 0:
         return None
-    callers = buckets(siblings.folder, reason, MOST_CALLERS)
-    return Limiter(per_second, telemetry.requests, callers=callers, reason=reason)
+    callers = rate_windows(workers.folder, reason, MAX_CALLERS)
+    return RateLimiter(per_second, telemetry.requests, callers, reason=reason)
 
 
-async def _first_contact(connection: Connection, guard: Guard) -> None:
-    """Go on without Redis if it is away: a service that waits for it can be asked why."""
+async def _first_contact(connection: Connection, authenticator: Authenticator) -> None:
+    """Start without Redis if it is not reachable: /readyz can then say why the service is not ready."""
     try:
         await connection.ping()
-        await guard.read()
+        await authenticator.read()
     except StoreUnavailable as error:
-        logger.error("%s; this worker is not ready until it is there", error)  # noqa: TRY400 - the sentence says it all
+        logger.error("%s; this worker is not ready until the store is reachable", error)  # noqa: TRY400 - the message has it all
 
 
-async def _leave_with_parent() -> None:
-    """A worker whose service was killed must not keep its port."""
+async def _exit_with_parent() -> None:
+    """End this worker when its parent was killed: it must not keep the port."""
     parent = multiprocessing.parent_process()
     while parent is not None:
         await asyncio.sleep(1.0)
@@ -149,7 +197,7 @@ def _warm() -> None:
     for kind in KINDS:
         state.predict(features_of(kind, "a.b").example)
     gc.collect()
-    gc.freeze()  # what is loaded now stays: looking through it again would stop everyone for 60 ms and more
+    gc.freeze()  # what is loaded now stays; scanning it again would stop all requests for 60 ms and more
 
 
 def _rules(settings: Settings) -> Rules:
@@ -157,28 +205,15 @@ def _rules(settings: Settings) -> Rules:
         auto_create=settings.auto_create_tenants,
         max_weights_moved=settings.max_weights_moved,
         max_concurrent_exports=settings.max_concurrent_exports,
-        features=FeatureCap(settings.max_features_per_tenant),
+        features=FeatureLimit(settings.max_features_per_tenant),
         max_tenants=settings.max_tenants,
         memory_budget_bytes=settings.memory_budget_bytes,
         feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
         rescued=settings.data_dir / "rescued",
-        snapshots=Policy(
+        snapshots=SnapshotPolicy(
             settings.snapshot_every_events,
             settings.snapshot_every_seconds,
             settings.snapshots_kept,
             settings.log_retention_events,
         ),
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        max_body_bytes=settings.max_body_bytes,
-        max_mail_bytes=settings.max_mail_bytes,
-        max_import_bytes=settings.max_import_bytes,
-        max_batch_items=settings.max_batch_items,
-        max_line_bytes=settings.max_line_bytes,
-        max_features_per_example=settings.max_features_per_example,
-        max_feature_name_bytes=settings.max_feature_name_bytes,
-        body_idle_seconds=settings.body_idle_seconds,
     )

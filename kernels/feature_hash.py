@@ -1,14 +1,13 @@
-"""The identity of a feature: XXH64 (seed 0) of its UTF-8 name.
+"""The key of a feature: XXH64 (seed 0) of its UTF-8 name.
 
 XXH64 is published, has test vectors and libraries in every language, and gives the same number on every machine, so
-logs and models can be read anywhere. 0 marks an empty slot of the table; the one name in 2^64 that hashes to it
-becomes 1.
+logs and models can be read anywhere. 0 marks an empty slot of the table, so a name that hashes to 0 gets the key 1.
 """
 
 import numpy as np
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 
 P1 = np.uint64(0x9E3779B185EBCA87)
 P2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -26,7 +25,7 @@ def key_of(name: str) -> int:
 
 @kernel
 def hash_names(text: Bytes, keys: Keys) -> int:
-    """Hash the names in `text`, which stand between separators, into `keys`; return how many there were."""
+    """Hash the names in `text`, split at separators, into `keys`; return how many there are."""
     count = np.uint64(0)
     start = np.uint64(0)
     for stop in range(np.uint64(text.size)):
@@ -60,7 +59,7 @@ def hash_name(text: Bytes, start: int | np.uint64, stop: int | np.uint64) -> np.
     return _finish(h + length, text, at, end)
 
 
-@part
+@inlined
 def _finish(h: np.uint64, text: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
     while at + np.uint64(8) <= end:
         h = _rotate(h ^ _round(np.uint64(0), word_at(text, at)), 27) * P1 + P4
@@ -77,22 +76,22 @@ def _finish(h: np.uint64, text: Bytes, at: np.uint64, end: np.uint64) -> np.uint
     return h if h != np.uint64(0) else np.uint64(1)
 
 
-@part
+@inlined
 def _rotate(h: np.uint64, by: int) -> np.uint64:
     return (h << np.uint64(by)) | (h >> np.uint64(64 - by))
 
 
-@part
+@inlined
 def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
     return _rotate(lane + word * P2, 31) * P1
 
 
-@part
+@inlined
 def _merge(h: np.uint64, lane: np.uint64) -> np.uint64:
     return (h ^ _round(np.uint64(0), lane)) * P1 + P4
 
 
-@part
+@inlined
 def _half(text: Bytes, at: np.uint64) -> np.uint64:
     """Four bytes as a little-endian number; LLVM turns this into one load."""
     return (
@@ -103,7 +102,7 @@ def _half(text: Bytes, at: np.uint64) -> np.uint64:
     )
 
 
-@part
+@inlined
 def word_at(text: Bytes, at: np.uint64) -> np.uint64:
     """Eight bytes as a little-endian number."""
     return _half(text, at) | _half(text, at + np.uint64(4)) << np.uint64(32)

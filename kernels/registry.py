@@ -1,42 +1,50 @@
-"""The algorithms by their names in the contract. A new one: its file in `kernels/algorithms/`, and its line here."""
+"""The algorithms by their names in the API. A new one needs its file in `kernels/algorithms/`, and its line here."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Protocol, cast
+from typing import cast
 
 ALGORITHMS: dict[str, str] = {
-    "stg": "kernels.algorithms.stg",
-    "fobos": "kernels.algorithms.fobos",
-    "ada-fobos": "kernels.algorithms.ada_fobos",
-    "ada-rda": "kernels.algorithms.ada_rda",
-    "fsol": "kernels.algorithms.fsol",
-    "ssol": "kernels.algorithms.ssol",
-    "ssol-full": "kernels.algorithms.ssol_full",
-    "cs-ogd": "kernels.algorithms.cs_ogd",
-    "cpa": "kernels.algorithms.cpa",
-    "paum": "kernels.algorithms.paum",
-    "cs-fsol": "kernels.algorithms.cs_fsol",
-    "cs-ssol": "kernels.algorithms.cs_ssol",
-    "cs-ssol-full": "kernels.algorithms.cs_ssol_full",
-    "ftrl": "kernels.algorithms.ftrl",
-    "arow": "kernels.algorithms.arow",
+    "stg": "stg.STG",
+    "fobos": "fobos.FOBOS",
+    "ada-fobos": "ada_fobos.ADA_FOBOS",
+    "ada-rda": "ada_rda.ADA_RDA",
+    "fsol": "fsol.FSOL",
+    "ssol": "ssol.SSOL",
+    "ssol-full": "ssol_full.SSOL_FULL",
+    "cs-ogd": "cs_ogd.CS_OGD",
+    "cpa": "cpa.CPA",
+    "paum": "paum.PAUM",
+    "cs-fsol": "fsol.CS_FSOL",
+    "cs-ssol": "ssol.CS_SSOL",
+    "cs-ssol-full": "ssol_full.CS_SSOL_FULL",
+    "ftrl": "ftrl.FTRL",
+    "arow": "arow.AROW",
 }
 
 
-class Algorithm(Protocol):
-    """What a file in `kernels/algorithms/` offers; the signatures are in that package's docstring."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """An algorithm's facts and its five entries, whose arguments `kernels/learner/entries.py` documents."""
 
-    STATE: tuple[str, ...]
-    FRESH: tuple[float, ...]
-    OPTIONS: frozenset[str]
-    DEFAULTS: Mapping[str, float | str]
+    state: tuple[str, ...]  # what a row of the table holds beside its key
+    fresh: tuple[float, ...]  # the state of a new feature
+    options: frozenset[str]
+    defaults: Mapping[str, float | str]  # those that differ from the common defaults
+    loss: str
     score: Callable[..., float]
     scores: Callable[..., None]
     learn: Callable[..., float]
     stream: Callable[..., int]
     survey: Callable[..., None]
 
+    def with_costs(self) -> "Algorithm":
+        """Return the cost-sensitive twin. It shares the compiled code: without this option every cost is 1."""
+        return replace(self, options=self.options | {"costs"})
+
 
 def load(name: str) -> Algorithm:
     """Import the algorithm; only those in use are loaded, so that a start stays short."""
-    return cast("Algorithm", import_module(ALGORITHMS[name]))
+    module, constant = ALGORITHMS[name].split(".")
+    return cast("Algorithm", getattr(import_module(f"kernels.algorithms.{module}"), constant))

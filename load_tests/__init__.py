@@ -1,6 +1,6 @@
-"""Load on running services: measurements that take minutes."""
+"""Benchmarks of the service that take minutes, and the harness that they share."""
 
 import os
 
-# Before anything imports NumPy: idle threads of its linear algebra spin for a while, which would count as work.
+# Before the first import of NumPy: idle threads of its linear algebra spin for a while, which would count as work.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"

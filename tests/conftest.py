@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from app.storage.client.connection import Connection, connect
+from app.storage.client import Connection, connect
 from tests.servers import Server, redis_binary, redis_server, valkey_server
 
 # The same examples on every run; compiling on first use makes deadlines meaningless.

@@ -1,10 +1,10 @@
-"""What /proc tells about processes."""
+"""Processes in /proc."""
 
 from pathlib import Path
 
 
 def descendants(pid: int) -> list[int]:
-    """The children of a process, theirs, and so on."""
+    """Return the children of a process, their children, and so on."""
     parents = {int(entry.name): parent_of(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
     found, new = [], [pid]
     while new:
@@ -19,7 +19,7 @@ def parent_of(process: Path) -> int:
 
 
 def began(pid: int) -> str:
-    """When a process began; empty if there is none that runs. With it a process id is unmistakable."""
+    """Return the start time of a running process, else "". It tells a process from a later one with the same id."""
     fields = _stat(Path("/proc") / str(pid))
     return fields[19] if fields and fields[0] != "Z" else ""
 
@@ -32,7 +32,7 @@ def command_of(pid: int) -> str:
 
 
 def _stat(process: Path) -> list[str]:
-    """The fields behind the name, which may hold anything: state, parent, ..."""
+    """Return the fields behind the name, which may contain anything: state, parent, ..."""
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Real Redis and Valkey servers for tests: processes of our own that end with the test, whatever happens in it."""
+"""Real Redis and Valkey servers for tests: child processes that end with the test."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 15.0
 
 
 class Server:
-    """One server process with its folder, on a port of this machine or a Unix socket; it can be restarted."""
+    """One server process with its folder, on a local port or a Unix socket; it can be restarted."""
 
     def __init__(self, program: str, folder: Path, *arguments: str, port: int | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ class Server:
             return False
 
     def kill(self) -> None:
-        """kill -9, and wait for the end."""
+        """Kill with -9, and wait for the exit."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -92,7 +92,7 @@ class Server:
         self.ask("FLUSHALL")
 
     def stop(self) -> None:
-        """End the process in any state; harmless when it has ended."""
+        """End the process in any state, if it runs."""
         if self.process is None:
             return
         if self.process.poll() is None:
@@ -113,14 +113,14 @@ class Server:
 
 @contextmanager
 def valkey_server(folder: Path, *arguments: str, port: int | None = None) -> Iterator[Server]:
-    """A durable Valkey; `port=0` puts it on a Unix socket."""
+    """Run a durable Valkey; `port=0` puts it on a Unix socket."""
     with Server(valkey_binary(), folder, *DURABLE, *arguments, port=port) as server:
         yield server.start()
 
 
 @contextmanager
 def redis_server(folder: Path, *arguments: str, port: int | None = None) -> Iterator[Server]:
-    """A durable Redis of the system; ask `redis_binary()` first whether there is one."""
+    """Run the durable Redis of the system, if `redis_binary()` finds one."""
     program = redis_binary()
     assert program, "redis-server is not installed"
     with Server(program, folder, *DURABLE, *arguments, port=port) as server:
@@ -128,7 +128,7 @@ def redis_server(folder: Path, *arguments: str, port: int | None = None) -> Iter
 
 
 class ClusterOfThree:
-    """Three primaries in cluster mode that share all slots."""
+    """Three primaries that share all slots of a cluster."""
 
     RANGES = ((0, 5460), (5461, 10922), (10923, 16383))
 
@@ -147,7 +147,7 @@ class ClusterOfThree:
         self.wait_until_ok()
 
     def wait_until_ok(self) -> None:
-        wait_until(lambda: all(cluster_is_ok(node) for node in self.nodes), "the cluster does not come together")
+        wait_until(lambda: all(cluster_is_ok(node) for node in self.nodes), "the cluster does not form")
 
     def flush_all(self) -> None:
         for node in self.nodes:
@@ -156,7 +156,7 @@ class ClusterOfThree:
 
 @contextmanager
 def cluster(folder: Path, *arguments: str) -> Iterator[ClusterOfThree]:
-    """Three real Valkey processes in cluster mode."""
+    """Run three Valkey processes in cluster mode."""
     options = (*DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *arguments)
     with ExitStack() as running:
         nodes = [
@@ -193,7 +193,7 @@ class SentinelSetup:
         self.primary.kill()
 
     def wait_for_failover(self) -> None:
-        """Return when the replica has become the primary, for itself and for Sentinel."""
+        """Wait until the replica is the primary, for itself and for Sentinel."""
         wait_until(lambda: self.known_port() == self.replica.port, "Sentinel has not named the replica the primary")
         wait_until(lambda: self.replica.ask("ROLE")[0] == b"master", "the replica has not become the primary")
 
@@ -206,7 +206,7 @@ class SentinelSetup:
 
 @contextmanager
 def sentinel(folder: Path, *arguments: str) -> Iterator[SentinelSetup]:
-    """One primary, one replica, and one Sentinel that fails over within a second or two."""
+    """Run a primary, a replica, and a Sentinel that fails over within a second or two."""
     with ExitStack() as running:
         at_once = ("--repl-diskless-sync-delay", "0")
         primary = running.enter_context(valkey_server(folder / "primary", *at_once, *arguments))
@@ -230,8 +230,8 @@ def sentinel_configuration(port: int) -> str:
 
 
 def _sees_replica(watcher: Server) -> bool:
-    told = watcher.ask("SENTINEL", "MASTER", SentinelSetup.NAME)
-    return bool(dict(zip(told[::2], told[1::2], strict=True))[b"num-slaves"] == b"1")
+    answer = watcher.ask("SENTINEL", "MASTER", SentinelSetup.NAME)
+    return bool(dict(zip(answer[::2], answer[1::2], strict=True))[b"num-slaves"] == b"1")
 
 
 def cluster_is_ok(node: Server) -> bool:
@@ -254,9 +254,9 @@ def free_port() -> int:
 
 
 def free_cluster_port() -> int:
-    """A free port whose neighbour for the cluster's own traffic, 10,000 above, is free too.
+    """Return a free port whose cluster bus port, 10,000 above, is free too.
 
-    Both lie below the ports that the system gives to whoever asks for any: nobody takes them before the server does.
+    Both are below the ephemeral ports of the system, so that no other process takes them before the server does.
     """
     while True:
         port = secrets.choice(range(11_000, 22_000))

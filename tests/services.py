@@ -1,4 +1,4 @@
-"""Real `sluice serve` processes for tests. Only processes that a test has started are ever ended."""
+"""Real `sluice serve` processes for tests. Only processes that a test has started are ended."""
 
 import os
 import re
@@ -32,7 +32,9 @@ class Ending(NamedTuple):
 
 
 class Service:
-    """A service in a process group of its own, on a free port of this machine. It keeps its port over restarts."""
+    """A service in its own process group, on a free port that it keeps over restarts."""
+
+    command: tuple[str, ...] = (sys.executable, "-m", "app", "serve")
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class Service:
         self.settings = settings
         self.process: subprocess.Popen[bytes] | None = None
         self.client = new_client()
-        self._started: dict[int, str] = {}  # every process that was ever seen to be ours, and when it began
+        self._started: dict[int, str] = {}  # every process of the service so far, with its start time
         self._log_begin = 0
 
     @property
@@ -61,7 +63,7 @@ class Service:
 
     @property
     def store_url(self) -> str:
-        """Where its store is, for whoever wants to look into it."""
+        """The address of its store."""
         return self.redis_url or f"unix://{socket_path(self.data_dir.resolve())}"
 
     @property
@@ -74,11 +76,11 @@ class Service:
         return self.launch().wait_until_ready()
 
     def launch(self) -> Self:
-        """Start, and do not wait for anything."""
+        """Start without waiting."""
         self._log_begin = len(self.whole_log())
         with (self.folder / "service.log").open("ab") as log, held_back():
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app", "serve"],
+                self.command,
                 cwd=ROOT,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
@@ -91,7 +93,7 @@ class Service:
     def wait_until_ready(self) -> Self:
         self.wait_until_listening()
         wait_until(self.is_ready, f"the service does not become ready: {self.log()[-3000:]}", START_SECONDS)
-        self._remember()
+        self._note_processes()
         return self
 
     def wait_until_listening(self) -> Self:
@@ -140,7 +142,7 @@ class Service:
         return self.post("/predict", {"tenant": tenant, **body})
 
     def tenant(self, name: str) -> dict[str, Any]:
-        """What GET /tenants/{name} says."""
+        """Return the answer of GET /tenants/{name}."""
         answer = self.request("GET", f"/tenants/{name}")
         assert answer.status_code == httpx.codes.OK, answer.text
         shown: dict[str, Any] = answer.json()
@@ -150,16 +152,16 @@ class Service:
         return str(self.tenant(tenant)["digest"])
 
     def readiness(self) -> dict[str, Any]:
-        """The parts of /readyz."""
+        """Return the parts of /readyz."""
         parts: dict[str, Any] = self.request("GET", "/readyz").json()["parts"]
         return parts
 
     def each_worker(self, path: str) -> list[dict[str, Any]]:
-        """A GET that every worker has answered: which one it was is in the request's id."""
+        """Return the answers of all workers to a GET; the request id names the worker."""
         answers: dict[str, dict[str, Any]] = {}
 
         def have_all_answered() -> bool:
-            with new_client() as client:  # a new connection, so perhaps another worker
+            with new_client() as client:  # a new connection may reach another worker
                 answer = client.get(self.url + path)
             answers[answer.headers["x-request-id"].partition("-")[0]] = answer.json()
             return len(answers) >= self.workers
@@ -168,7 +170,7 @@ class Service:
         return list(answers.values())
 
     def log(self) -> str:
-        """What it has logged since its last start."""
+        """Return the log since the last start."""
         return self.whole_log()[self._log_begin :]
 
     def whole_log(self) -> str:
@@ -176,29 +178,29 @@ class Service:
         return path.read_text() if path.exists() else ""
 
     def kill(self, *, everything: bool = False) -> None:
-        """kill -9 of parent and workers; with `everything`, of the embedded Valkey too, which otherwise lives on."""
-        ours = self._remember()
+        """Kill parent and workers with -9; with `everything`, also the embedded Valkey."""
+        ours = self._note_processes()
         valkeys = self.valkeys()
         for pid in [pid for pid in ours if everything or pid not in valkeys]:
             self._kill(pid)
         self._reap()
 
     def kill_parent(self) -> None:
-        """kill -9 of the parent alone."""
-        self._remember()
+        """Kill only the parent with -9."""
+        self._note_processes()
         self._kill(self.pid)
         self._reap()
 
     def kill_worker(self) -> int:
-        """kill -9 of one worker of several; its process id."""
-        self._remember()
+        """Kill one worker with -9; return its process id."""
+        self._note_processes()
         victim = self.worker_pids()[0]
         self._kill(victim)
         return victim
 
     def kill_valkey(self) -> None:
-        """kill -9 of the embedded Valkey alone."""
-        self._remember()
+        """Kill only the embedded Valkey with -9."""
+        self._note_processes()
         for pid in self.valkeys():
             self._kill(pid)
 
@@ -206,17 +208,17 @@ class Service:
         return [pid for pid in descendants(self.pid) if "spawn_main" in command_of(pid)]
 
     def valkeys(self) -> list[int]:
-        """Those of all Valkey processes of this service, past and present, that live."""
-        return [pid for pid in self._living() if "valkey-server" in command_of(pid)]
+        """Return the running Valkey processes of this service, including orphans."""
+        return [pid for pid in self._running() if "valkey-server" in command_of(pid)]
 
     def orphans(self) -> list[int]:
-        """What lives on although the parent does not."""
-        return self._living()
+        """Return the running processes of a service whose parent has ended."""
+        return self._running()
 
     def terminate(self) -> Ending:
-        """SIGTERM, and wait for the end."""
+        """Send SIGTERM, and wait for the exit."""
         assert self.process is not None
-        self._remember()
+        self._note_processes()
         begin = time.monotonic()
         self.process.terminate()
         code = self.process.wait(STOP_SECONDS)
@@ -224,17 +226,17 @@ class Service:
         return Ending(code, time.monotonic() - begin)
 
     def wait(self) -> int:
-        """Wait for an end that comes by itself; the exit code."""
+        """Wait for the exit; return its code."""
         assert self.process is not None
         return self.process.wait(START_SECONDS)
 
-    def _remember(self) -> list[int]:
-        """Note which processes are ours, as long as that can be seen."""
+    def _note_processes(self) -> list[int]:
+        """Note the processes of the service while its parent runs; return those that run."""
         if self.process is not None and self.process.poll() is None:
             self._started |= {pid: began(pid) for pid in (self.pid, *descendants(self.pid))}
-        return self._living()
+        return self._running()
 
-    def _living(self) -> list[int]:
+    def _running(self) -> list[int]:
         return [pid for pid, begin in self._started.items() if begin and began(pid) == begin]
 
     def _kill(self, pid: int) -> None:
@@ -253,8 +255,8 @@ class Service:
         self.close()
 
     def close(self) -> None:
-        """End whatever is left of it, in any state."""
-        for pid in self._remember():
+        """Kill all its processes, in any state."""
+        for pid in self._note_processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
             self._kill(pid)
@@ -270,5 +272,5 @@ def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = PATIE
 
 
 def new_client() -> httpx.Client:
-    # Without certificates and proxies, which take longer to read than a request.
+    # Without certificates and proxies, whose configuration takes longer to read than a request.
     return httpx.Client(verify=False, trust_env=False, timeout=15.0)  # noqa: S501 - it only talks to this machine

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 OUTSIDE_OF_KERNELS = {"llvmlite", "numba", "numpy"}
 IMPURE_MODULES = {
     "asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "shutil", "signal",
-    "socket", "subprocess", "sys", "tempfile", "threading", "time", "tqdm", "uuid", "warnings",
+    "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid", "warnings",
 }  # fmt: skip
 IMPURE_CALLS = {"open", "print", "input", "breakpoint"}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.learning.errors import BadSetting
-from app.settings import Settings, memory_budget, memory_limit, rule, size_of, variable, variables
+from app.settings import Settings, memory_budget, memory_limit, parse_size, rule, variable, variables
 
 PAGE = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
 DOCUMENTED = {
@@ -27,7 +27,7 @@ def test_without_variables_the_defaults_hold() -> None:
     assert settings.data_dir == Path("data")
 
 
-def test_variables_of_others_and_of_the_tests_are_ignored() -> None:
+def test_other_variables_are_ignored() -> None:
     assert Settings.from_environment({"PATH": "/bin", "SLUICE_DATA": "/data"}) == read()
 
 
@@ -60,7 +60,7 @@ def test_settings_cannot_be_changed() -> None:
         (
             "METRICS_TENANT_NAMES",
             "acme, a b",
-            "SLUICE_METRICS_TENANT_NAMES is 'acme, a b', but must be names of tenants, separated by commas",
+            "SLUICE_METRICS_TENANT_NAMES is 'acme, a b', but must be tenant names, separated by commas",
         ),
         ("LOG_LEVEL", "loud", "SLUICE_LOG_LEVEL is 'loud', but must be debug, info, warning, error or critical"),
         (
@@ -85,7 +85,7 @@ def test_a_wrong_value_is_refused_with_a_sentence(name: str, value: str, sentenc
     [
         ("PROT", "SLUICE_PROT is not a setting; did you mean SLUICE_PORT?"),
         ("REDIS_URI", "SLUICE_REDIS_URI is not a setting; did you mean SLUICE_REDIS_URL?"),
-        ("XYZZY", "SLUICE_XYZZY is not a setting; docs/settings.md lists those that exist"),
+        ("XYZZY", "SLUICE_XYZZY is not a setting; docs/settings.md lists all settings"),
     ],
 )
 def test_an_unknown_variable_is_refused_without_its_value(name: str, sentence: str) -> None:
@@ -107,12 +107,12 @@ def test_an_unknown_variable_is_refused_without_its_value(name: str, sentence: s
     ],
 )
 def test_a_size_may_have_a_unit(written: str, size: int) -> None:
-    assert size_of(written) == size
+    assert parse_size(written) == size
 
 
 @pytest.mark.parametrize("written", ["1.5", "-1MiB", "MiB", "1e3", "1 potato", "", "\uff11MiB", "inf"])
-def test_what_is_no_size_is_refused(written: str) -> None:
-    assert size_of(written) == written
+def test_a_malformed_size_is_refused(written: str) -> None:
+    assert parse_size(written) == written
 
 
 @pytest.mark.parametrize(("written", "value"), [("true", True), ("FALSE", False), ("1", True), ("off", False)])
@@ -129,7 +129,7 @@ def test_names_are_separated_by_commas() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), ABSENT.items())
-def test_the_manual_says_where_there_is_no_default(name: str, value: object) -> None:
+def test_the_documentation_says_where_there_is_no_default(name: str, value: object) -> None:
     assert DOCUMENTED[variable(name)][0] == "none"
     assert getattr(read(), name) == value
 
@@ -200,16 +200,16 @@ def test_without_control_groups_the_machine_is_the_limit(tmp_path: Path) -> None
     assert memory_limit(tmp_path) == memory_limit(tmp_path / "nothing") == machine
 
 
-def test_the_manual_lists_exactly_the_settings_that_exist() -> None:
+def test_the_documentation_lists_exactly_the_settings_that_exist() -> None:
     assert sorted(DOCUMENTED) == sorted(variables())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_manual_says_what_a_setting_must_be(name: str) -> None:
+def test_the_documentation_says_what_a_setting_must_be(name: str) -> None:
     assert DOCUMENTED[variable(name)][1] == rule(name)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {"memory_budget_bytes", *ABSENT}])
-def test_the_manual_names_the_default(name: str) -> None:
+def test_the_documentation_names_the_default(name: str) -> None:
     written = DOCUMENTED[variable(name)][0].strip("`")
     assert getattr(read(**{name.upper(): written}), name) == getattr(read(), name)

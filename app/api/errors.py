@@ -1,6 +1,6 @@
-"""What can be wrong with a request before a tenant is asked."""
+"""Errors of a request before it reaches a tenant."""
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 
 class MalformedBody(SluiceError):
@@ -8,7 +8,7 @@ class MalformedBody(SluiceError):
 
 
 class BadInput(SluiceError):
-    """JSON, a parameter or a header that does not say what it should."""
+    """A body, a parameter or a header that is not valid."""
 
 
 class TooLarge(SluiceError):
@@ -19,43 +19,43 @@ class TooLarge(SluiceError):
 
 
 class WrongContentType(SluiceError):
-    """A body in a form that the route does not read."""
+    """A body of a type that the route does not read."""
 
     def __init__(self, given: str, wanted: str) -> None:
-        super().__init__(f"the body is {shown(given)}; this route reads {wanted}")
+        super().__init__(f"the body is {short_repr(given)}; this route reads {wanted}")
 
 
 class InvalidHTTP(SluiceError):
-    """What is no request."""
+    """Bytes that are not an HTTP request."""
 
     def __init__(self) -> None:
-        super().__init__("what was sent cannot be read as a request of HTTP/1.1")
+        super().__init__("the request is not valid HTTP/1.1")
 
 
 class HeadTooLarge(SluiceError):
-    """More headers, or longer ones, than anybody needs."""
+    """A request line and headers beyond the limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the request line and the headers have more than {limit:,} bytes (SLUICE_MAX_HEAD_BYTES)")
 
 
 class TooSlow(SluiceError):
-    """A body that does not go on."""
+    """A body that stops arriving."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"nothing of the body has come for {seconds:g} seconds (SLUICE_BODY_IDLE_SECONDS)")
+        super().__init__(f"no part of the body has arrived for {seconds:g} seconds (SLUICE_BODY_IDLE_SECONDS)")
 
 
 class TooManyRequests(SluiceError):
-    """One caller asks too often."""
+    """A caller beyond its rate limit."""
 
     def __init__(self, per_second: int, setting: str = "SLUICE_REQUESTS_PER_SECOND") -> None:
-        super().__init__(f"you may ask {per_second:,} times in a second ({setting})")
+        super().__init__(f"the limit is {per_second:,} requests per second ({setting})")
 
 
 class Overloaded(SluiceError):
-    """There is more to do than this worker can do in time."""
+    """The worker has more to do than it can do in time."""
 
 
 class ClientGone(Exception):
-    """The client has closed the connection: there is nobody left to answer."""
+    """The client has closed the connection."""

@@ -1,4 +1,4 @@
-"""Requests and answers as the manual shows them; a test sends every request and checks every shape."""
+"""Requests and answers as the OpenAPI document shows them; a test sends every request and checks every shape."""
 
 from typing import Any
 
@@ -43,21 +43,21 @@ GIVEN = {
 REFUSED = {
     "error": {
         "type": "/problems/bad-features",
-        "title": "The features cannot be used",
+        "title": "The features are not valid",
         "status": 422,
-        "detail": "the features are empty: there is nothing to go by",
+        "detail": "no features were found in the text",
     }
 }
-PREDICT_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES}, {"features": {}}]}
+PREDICT_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES}, {"text": ""}]}
 PREDICTED_BATCH = {"results": [PREDICTED, REFUSED]}
-FEEDBACK_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES, "label": 1}, {"features": {}, "label": -1}]}
+FEEDBACK_BATCH = {"tenant": TENANT, "items": [{"features": FEATURES, "label": 1}, {"text": "", "label": -1}]}
 GIVEN_BATCH = {"results": [GIVEN, REFUSED]}
 FEATURES_OF_URL = {"url": URL}
 FEATURES_FOUND = {
     "kind": "text",
     "featurizer": 1,
     "features": {"word:claim": 1.0, "word:free": 1.0},
-    "cut": ["the text has 2,000,000 characters; those after 1,000,000 were not looked at"],
+    "cut": ["the text has 2,000,000 characters; those after 1,000,000 were not read"],
 }
 SETTINGS = {"algorithm": "cs-ssol", "eta": 0.5, "threshold": 0.1}
 RATES = {"examples": 1000, "balanced_accuracy": 0.91, "sensitivity": 0.88, "specificity": 0.94}

@@ -1,10 +1,11 @@
-"""The one table of errors: which status, which stable type, and what to do about it (RFC 9457)."""
+"""The one table of errors: the status, the stable type and the remedy of each (RFC 9457)."""
 
-import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
-import msgspec
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app.api.errors import (
@@ -18,21 +19,20 @@ from app.api.errors import (
     TooSlow,
     WrongContentType,
 )
-from app.auth import errors as access
+from app.auth import errors as auth
 from app.auth.keys import BadKey
-from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError
+from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError, short_repr
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
 
 PREFIX = "/problems/"
 SOON = 1  # seconds until a retry makes sense
-LATER = 60  # seconds; somebody has to repair something first
-log = logging.getLogger(__name__)
+LATER = 60  # seconds; an operator has to repair something first
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of problem, as the manual tells it."""
+    """A kind of problem."""
 
     name: str
     status: int
@@ -46,171 +46,142 @@ class Kind:
         return PREFIX + self.name
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """An error as the body of an answer: application/problem+json."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    request_id: str
-    instance: str
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """An error of one item, where the others go on."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-
-
-class ItemRefused(msgspec.Struct, frozen=True):
-    """What stands in the place of an item's result."""
-
-    error: Fault
-
-
 MALFORMED_JSON = Kind(
-    "malformed-json", 422, "The body is not JSON", "Send JSON (RFC 8259, UTF-8); the detail says where reading stopped."
+    "malformed-json", 422, "The body is not JSON", "Send JSON (RFC 8259, UTF-8); the detail says where parsing stopped."
 )
-BAD_INPUT = Kind(
-    "bad-input", 422, "The request does not say what it should", "Correct the field, parameter or header in the detail."
-)
+BAD_INPUT = Kind("bad-input", 422, "The request is not valid", "Correct the field, parameter or header in the detail.")
 BAD_FEATURES = Kind(
     "bad-features",
     422,
-    "The features cannot be used",
-    "Names must be non-empty text; values finite numbers, true, false or text; the detail names the culprit.",
+    "The features are not valid",
+    "Names must be non-empty strings; values must be finite numbers, true, false or strings.",
 )
 BAD_SETTING = Kind(
     "bad-setting",
     422,
-    "A setting does not fit",
-    "The detail names the setting and what it may be; see docs/algorithms.md.",
+    "A setting is not valid",
+    "Set it to what the detail allows; see docs/algorithms.md.",
 )
-BAD_MODEL = Kind("bad-model", 422, "This is not a sound Sluice model", "Export the model again and send it unchanged.")
-UNKNOWN_ROUTE = Kind("unknown-route", 404, "There is nothing at this address", "See /docs for the routes.")
+BAD_MODEL = Kind(
+    "bad-model", 422, "The file is not a valid Sluice model", "Export the model again and send it unchanged."
+)
+UNKNOWN_ROUTE = Kind("unknown-route", 404, "Route not found", "See /docs for the routes.")
 UNKNOWN_TENANT = Kind(
-    "unknown-tenant", 404, "There is no such tenant", "Create it with PUT /tenants/{tenant}, or correct the name."
+    "unknown-tenant", 404, "Tenant not found", "Create it with PUT /tenants/{tenant}, or correct the name."
 )
 METHOD_NOT_ALLOWED = Kind(
-    "method-not-allowed", 405, "The route does not know this method", "Use one of the methods in the Allow header."
+    "method-not-allowed", 405, "Method not allowed", "Use one of the methods in the Allow header."
 )
 UNAUTHENTICATED = Kind(
     "unauthenticated",
     401,
-    "Who asks is not known",
-    "Send a valid key, as Authorization: Bearer or X-API-Key; an administrator makes one with `sluice keys create`.",
+    "Authentication required",
+    "Send a valid key, as Authorization: Bearer or X-API-Key; an administrator creates one with `sluice keys create`.",
 )
-FORBIDDEN = Kind(
-    "forbidden", 403, "The key does not allow this", "Use a key with the role and the tenant that the detail names."
-)
-UNKNOWN_KEY = Kind("unknown-key", 404, "There is no such key", "GET /keys lists the keys that you may see.")
-BAD_KEY = Kind("bad-key", 422, "A key cannot be made so", "The detail says what is wrong.")
+FORBIDDEN = Kind("forbidden", 403, "Permission denied", "Use a key with the role and the tenant that the detail names.")
+UNKNOWN_KEY = Kind("unknown-key", 404, "Key not found", "GET /keys lists the keys that you may see.")
+BAD_KEY = Kind("bad-key", 422, "The key is not valid", "Correct what the detail names.")
 TOO_MANY_LABELS = Kind(
     "too-many-labels",
     429,
-    "A moderator labels too fast",
-    "Nothing was learnt. Wait a minute, or let an operator raise SLUICE_LABELS_PER_MODERATOR_PER_MINUTE.",
+    "Too many labels",
+    "Nothing was learnt. Wait a minute, or ask an operator to raise SLUICE_LABELS_PER_MODERATOR_PER_MINUTE.",
     retry_after=LATER,
 )
 UPDATE_VETOED = Kind(
     "update-vetoed",
     422,
-    "The label would move too many weights at once",
-    "Nothing was learnt. Send fewer features, or let an operator raise SLUICE_MAX_WEIGHTS_MOVED.",
+    "The label would change too many weights",
+    "Nothing was learnt. Send fewer features, or ask an operator to raise SLUICE_MAX_WEIGHTS_MOVED.",
 )
 TENANT_EXISTS = Kind(
-    "tenant-exists", 409, "The tenant exists already", "Import with replace=true, or choose another name."
+    "tenant-exists", 409, "The tenant already exists", "Import with replace=true, or choose another name."
 )
-TOO_MANY_TENANTS = Kind(
-    "too-many-tenants", 409, "No more tenants are allowed", "Delete a tenant, or raise SLUICE_MAX_TENANTS."
-)
+TOO_MANY_TENANTS = Kind("too-many-tenants", 409, "Too many tenants", "Delete a tenant, or raise SLUICE_MAX_TENANTS.")
 FEEDBACK_CONFLICT = Kind(
     "feedback-conflict",
     409,
-    "The feedback_id was used for something else",
+    "The feedback_id was used for another label",
     "Use a new feedback_id for every new label; retry with exactly the same body.",
 )
 FEEDBACK_FORGOTTEN = Kind(
     "feedback-forgotten",
     409,
-    "The feedback was learnt long ago",
-    "Nothing is to be done: it counts, once. Only its first answer cannot be given again.",
+    "The feedback was already learnt",
+    "Nothing to do: it was learnt once. Only its first answer is no longer available.",
 )
 SNAPSHOT_BUSY = Kind(
     "snapshot-busy",
     409,
-    "A snapshot is being taken already",
-    "Wait for it, or try again in a second.",
+    "A snapshot is in progress",
+    "Retry after a second.",
     retry_after=SOON,
 )
 MODEL_NOT_FINITE = Kind(
     "model-not-finite",
     409,
-    "Numbers of the model have overflowed",
-    "Import a sound model with replace=true, or begin anew with an algorithm of another kind; the log has everything.",
+    "The model has numbers that are not finite",
+    "Import a valid model with replace=true, or change the algorithm; the log has every label.",
 )
 PREDICTION_EXPIRED = Kind(
-    "prediction-expired", 410, "The prediction's input is not kept", "Send the input itself instead of prediction_id."
+    "prediction-expired", 410, "The prediction has expired", "Send the input itself instead of prediction_id."
 )
-TOO_LARGE = Kind("too-large", 413, "The request is too large", "Send less at once, or raise the setting in the detail.")
-WRONG_CONTENT_TYPE = Kind(
-    "wrong-content-type", 415, "The body has a form that is not read here", "Set Content-Type as the detail says."
+TOO_LARGE = Kind(
+    "too-large", 413, "The request is too large", "Send less at once, or raise the setting that the detail names."
 )
+WRONG_CONTENT_TYPE = Kind("wrong-content-type", 415, "Unsupported content type", "Set Content-Type as the detail says.")
 TOO_SLOW = Kind(
-    "too-slow", 408, "The body did not go on", "Send the request again, the whole body at once; nothing was done."
+    "too-slow",
+    408,
+    "The body arrived too slowly",
+    "Nothing was done. Send the request again, with its whole body at once.",
 )
 TOO_MANY_REQUESTS = Kind(
     "too-many-requests",
     429,
-    "You ask too often",
-    "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining says how many requests you have left.",
+    "Too many requests",
+    "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining has the requests that are left.",
     retry_after=SOON,
 )
-INVALID_HTTP = Kind(
-    "invalid-http", 400, "This is not a request of HTTP/1.1", "Use an HTTP client, without TLS; or look at the proxy."
-)
+INVALID_HTTP = Kind("invalid-http", 400, "Invalid HTTP request", "Use HTTP/1.1 without TLS, or check the proxy.")
 HEAD_TOO_LARGE = Kind(
     "head-too-large",
     431,
-    "The head of the request is too large",
-    "Send fewer or shorter headers, or a shorter address.",
+    "The request headers are too large",
+    "Send fewer or shorter headers, or a shorter URL.",
 )
 OVERLOADED = Kind(
     "overloaded",
     503,
-    "There is too much to do",
+    "The service is overloaded",
     "Nothing was done. Retry after a second; operators read docs/operations.md.",
     retry_after=SOON,
 )
 TOO_MANY_EXPORTS = Kind(
-    "too-many-exports", 503, "Other exports are under way", "Nothing was done. Retry after a second.", retry_after=SOON
+    "too-many-exports", 503, "Too many exports in progress", "Nothing was done. Retry after a second.", retry_after=SOON
 )
 INTERNAL_ERROR = Kind(
-    "internal-error", 500, "Sluice has made a mistake", "Look for the request_id in the service's log, and report it."
+    "internal-error", 500, "Internal error", "Find the request_id in the service's log, and report it."
 )
 STORE_UNAVAILABLE = Kind(
     "store-unavailable",
     503,
-    "The log cannot be reached",
-    "Nothing was learnt. Retry after a second, with the same feedback_id; predictions go on meanwhile.",
+    "The store is not reachable",
+    "Nothing was learnt. Retry after a second, with the same feedback_id; predictions still work.",
     retry_after=SOON,
 )
 KEYS_UNREAD = Kind(
     "keys-unread",
     503,
-    "The keys are not known yet",
-    "The store cannot be reached, so nobody can be let in. Retry after a second.",
+    "The keys are not loaded yet",
+    "The store is not reachable, so no key can be checked. Retry after a second.",
     retry_after=SOON,
 )
 STORE_UNUSABLE = Kind(
     "store-unusable",
     503,
-    "The store holds what it should not",
-    "Nothing was learnt. An operator looks at the store: docs/operations.md.",
+    "The store has unexpected data",
+    "Nothing was learnt. An operator has to check the store: docs/operations.md.",
     retry_after=LATER,
 )
 LOG_REPLACED = Kind(
@@ -224,7 +195,7 @@ TENANT_DAMAGED = Kind(
     "tenant-damaged",
     503,
     "The tenant cannot be loaded",
-    "Other tenants are not affected. An operator repairs or deletes it: docs/operations.md.",
+    "Other tenants are not affected. An operator has to repair or delete it: docs/operations.md.",
     retry_after=LATER,
 )
 
@@ -242,11 +213,11 @@ TABLE: dict[type[Exception], Kind] = {
     InvalidHTTP: INVALID_HTTP,
     HeadTooLarge: HEAD_TOO_LARGE,
     Overloaded: OVERLOADED,
-    access.Unauthenticated: UNAUTHENTICATED,
-    access.Forbidden: FORBIDDEN,
-    access.KeyUnknown: UNKNOWN_KEY,
-    access.KeysUnread: KEYS_UNREAD,
-    access.TooManyLabels: TOO_MANY_LABELS,
+    auth.Unauthenticated: UNAUTHENTICATED,
+    auth.Forbidden: FORBIDDEN,
+    auth.KeyUnknown: UNKNOWN_KEY,
+    auth.KeysUnread: KEYS_UNREAD,
+    auth.TooManyLabels: TOO_MANY_LABELS,
     BadKey: BAD_KEY,
     tenants.UpdateVetoed: UPDATE_VETOED,
     tenants.TenantUnknown: UNKNOWN_TENANT,
@@ -262,35 +233,43 @@ TABLE: dict[type[Exception], Kind] = {
     StoreUnavailable: STORE_UNAVAILABLE,
     StoreUnusable: STORE_UNUSABLE,
     StoreDamaged: STORE_UNUSABLE,
-    SluiceError: BAD_INPUT,  # refused with a sentence, by something that has no line here yet
+    RequestValidationError: BAD_INPUT,
+    SluiceError: BAD_INPUT,  # anything else that is refused
 }
 BY_STATUS = {404: UNKNOWN_ROUTE, 405: METHOD_NOT_ALLOWED}
 KINDS = {kind.name: kind for kind in (*TABLE.values(), *BY_STATUS.values(), INTERNAL_ERROR)}
 
 
 def kind_of(error: Exception) -> Kind:
-    """The line of the table for an error: its own, or that of the nearest class above it."""
+    """Return the line of the table for an error: its own, or that of its nearest base class."""
     if isinstance(error, HTTPException):
         return BY_STATUS.get(error.status_code) or _plain(error.status_code)
+    if isinstance(error, RequestValidationError) and error.errors()[0]["loc"] == ("body",):
+        return MALFORMED_JSON if error.body is None else BAD_INPUT  # a body was required, and there is none
     return next((TABLE[each] for each in type(error).__mro__ if each in TABLE), INTERNAL_ERROR)
 
 
 def detail_of(error: Exception) -> str:
-    """The sentence for the one who asked; what went wrong inside is for the log alone."""
+    """Return the sentence for the client; unexpected errors are for the log only."""
     if isinstance(error, SluiceError):
         return str(error)
+    if isinstance(error, RequestValidationError):
+        return validation_detail(error.errors()[0])
     return str(error.detail) if isinstance(error, HTTPException) else "an unexpected error; it was logged"
 
 
-def refused(error: Exception, request_id: str) -> ItemRefused:
-    """The error in an item's place."""
-    kind = kind_of(error)
-    if kind is INTERNAL_ERROR:
-        log.error("an item of request %s failed", request_id, exc_info=error)
-    return ItemRefused(Fault(kind.type, kind.title, kind.status, detail_of(error)))
+def validation_detail(error: Mapping[str, Any]) -> str:
+    """Return what Pydantic found wrong first, with the place and the value."""
+    place = ".".join(str(part) for part in error["loc"][1:])
+    if error["type"] == "missing":
+        return f"{place} is missing" if place else "the body is missing"
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not a known field"
+    said = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{place} is {short_repr(error['input'])}: it {said}" if place else said
 
 
 def _plain(status: int) -> Kind:
-    """What a library below us refuses in its own way."""
+    """Return a kind for what a library refuses in its own way."""
     title = HTTPStatus(status).phrase
     return Kind(title.lower().replace(" ", "-"), status, title, "See the detail.")

@@ -1,15 +1,15 @@
-"""Who did what: an entry before anything is changed, so that nothing is done without one."""
+"""The audit: an entry is written before anything is changed, so that no change is without one."""
 
 from collections.abc import AsyncIterator
 
 import msgspec
 
-from app.auth.keyring import now_milliseconds
+from app.auth.authenticator import now_milliseconds
 from app.storage.audit_log import AuditLog
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the audit. Without a key, nobody had to have one."""
+    """An entry of the audit. It has no key id where no key was needed."""
 
     at: int
     action: str
@@ -21,7 +21,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Audit:
-    """The audit of a service; without a log, as in tests, nothing is kept."""
+    """The audit of a service; without a log, as in tests, it keeps nothing."""
 
     def __init__(self, log: AuditLog | None = None) -> None:
         self._log = log
@@ -35,7 +35,7 @@ class Audit:
         request_id: str | None = None,
         detail: str | None = None,
     ) -> None:
-        """Add an entry; StoreUnavailable if that cannot be done, and then nothing else should be."""
+        """Add an entry; StoreUnavailable if that fails, and then the caller must change nothing."""
         if self._log is None:
             return
         entry = AuditEntry(
@@ -45,6 +45,6 @@ class Audit:
 
 
 async def entries(log: AuditLog, since_milliseconds: int = 0) -> AsyncIterator[AuditEntry]:
-    """All entries since a time."""
+    """Yield all entries since a time."""
     async for raw in log.read(since_milliseconds):
         yield msgspec.json.decode(raw, type=AuditEntry)

@@ -1,48 +1,48 @@
-"""Why somebody is not let in, told in sentences that tell nothing about others."""
+"""Why a caller is refused. No message reveals anything about other callers."""
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 
 class Unauthenticated(SluiceError):
-    """Who is asking is not known."""
+    """The request has no valid key."""
 
 
 class Forbidden(SluiceError):
-    """It is known who asks, and that this is not allowed."""
+    """The key does not allow this."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
 
     @classmethod
-    def for_want_of(cls, role: str) -> "Forbidden":
-        """The key has not the role."""
+    def missing_role(cls, role: str) -> "Forbidden":
+        """The key does not have the role."""
         return cls(f"this needs a key with the role {role}")
 
     @classmethod
     def tenant(cls, name: str) -> "Forbidden":
-        """The key is not for this tenant, whether or not there is one."""
-        return cls(f"this key is not for tenant {shown(name)}")
+        """The key is not for this tenant, whether or not the tenant exists."""
+        return cls(f"this key is not for tenant {short_repr(name)}")
 
 
 class KeyUnknown(SluiceError):
-    """There is no such key, or it is not the asker's business."""
+    """The key does not exist, or the caller may not see it."""
 
     def __init__(self, identity: str) -> None:
-        super().__init__(f"there is no key {shown(identity)}")
+        super().__init__(f"there is no key {short_repr(identity)}")
 
 
 class KeysUnread(SluiceError):
     """The keys could not be read from the store yet."""
 
     def __init__(self) -> None:
-        super().__init__("the keys of this service could not be read from the store yet")
+        super().__init__("the keys could not be read from the store yet")
 
 
 class TooManyLabels(SluiceError):
     """A moderator labels faster than a person can."""
 
-    def __init__(self, who: str, at_most: int) -> None:
+    def __init__(self, labeller: str, per_minute: int) -> None:
         super().__init__(
-            f"{who} has given {at_most:,} labels within a minute, and no more are taken "
+            f"{labeller} has given {per_minute:,} labels within a minute, which is the limit "
             "(SLUICE_LABELS_PER_MODERATOR_PER_MINUTE)"
         )

@@ -1,7 +1,7 @@
-"""API keys. Whoever has one may do what its roles say, with the tenants that it names.
+"""API keys. A key allows what its roles allow, for the tenants that it names.
 
-A key is `sluice_ID_SECRET`. The id is no secret: it stands in lists, in the audit and in the log. Of the secret, 256
-random bits, only a hash is kept: there is nothing to guess, so a slow hash would only slow down requests.
+A key is `sluice_ID_SECRET`. The id is public: lists, the audit and the log have it. The secret is 256 random bits, and
+only its SHA-256 is stored: so many bits cannot be guessed, and a slow hash would only slow down requests.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from app.learning.errors import SluiceError, shown
+from app.learning.errors import SluiceError, short_repr
 
 ROLES: Final = ("predict", "feedback", "review", "admin", "metrics")
 ALL: Final = "*"
@@ -23,41 +23,41 @@ NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{0,128}")
 
 
 class BadKey(SluiceError):
-    """A key that cannot be made so, with the sentence that says why."""
+    """A key with a wrong name, role, tenant or expiry."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as it is kept; times are milliseconds since 1970."""
+    """A key as it is stored; times are milliseconds since 1970."""
 
     id: str
     name: str
     roles: tuple[str, ...]
-    tenants: tuple[str, ...]  # names, or beginnings of names with a star behind
+    tenants: tuple[str, ...]  # names, prefixes such as `acme-*`, or `*`
     hash: str
     created_at: int
     expires_at: int | None = None
 
     def has(self, role: str) -> bool:
-        """Whether it may do what needs this role."""
+        """Return whether it has a role."""
         return role in self.roles
 
     def covers(self, tenant: str) -> bool:
-        """Whether the tenant is one of its own."""
+        """Return whether it is for a tenant."""
         return any(_matches(pattern, tenant) for pattern in self.tenants)
 
-    def lives(self, now: int) -> bool:
-        """Whether it has not expired."""
+    def is_valid(self, now: int) -> bool:
+        """Return whether it has not expired."""
         return self.expires_at is None or now < self.expires_at
 
-    def opens(self, secret: str) -> bool:
-        """Whether this is its secret; takes as long for a nearly right one as for a wrong one."""
+    def matches(self, secret: str) -> bool:
+        """Return whether this is its secret, in constant time."""
         return hmac.compare_digest(self.hash, _hash(secret))
 
 
 def new_key(
     name: str, roles: Iterable[str], tenants: Iterable[str], now: int, expires_at: int | None = None
 ) -> tuple[Key, str]:
-    """A key, and what its owner must send, which is told this once; BadKey if it makes no sense."""
+    """Return a new key, and the token that its owner sends; BadKey if it is not valid."""
     roles, tenants = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(tenants))
     _check(name, roles, tenants, now, expires_at)
     identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
@@ -74,24 +74,24 @@ def new_key(
 
 
 def parts_of(token: str) -> tuple[str, str] | None:
-    """The id and the secret in what somebody sent; None if it is no key."""
+    """Return the id and the secret of a token; None if it is not a token."""
     match = TOKEN.fullmatch(token)
     return (match[1], match[2]) if match else None
 
 
 def _check(name: str, roles: tuple[str, ...], tenants: tuple[str, ...], now: int, expires_at: int | None) -> None:
     if not NAME.fullmatch(name):
-        raise BadKey("the name of a key has at most 128 characters, and no control characters")
+        raise BadKey("the name of a key must have at most 128 characters, and no control characters")
     unknown = [role for role in roles if role not in ROLES]
     if unknown or not roles:
-        told = f"{shown(unknown[0])} is no role" if unknown else "a key needs a role"
-        raise BadKey(f"{told}; the roles are {', '.join(ROLES)}")
+        found = f"{short_repr(unknown[0])} is not a role" if unknown else "a key needs a role"
+        raise BadKey(f"{found}; the roles are {', '.join(ROLES)}")
     wrong = [tenant for tenant in tenants if not PATTERN.fullmatch(tenant)]
     if wrong or not tenants:
-        told = f"{shown(wrong[0])} names no tenants" if wrong else "a key needs a tenant"
-        raise BadKey(f"{told}; write acme for one, acme-* for all whose names begin so, * for all")
+        found = f"{short_repr(wrong[0])} is not a tenant or a prefix" if wrong else "a key needs a tenant"
+        raise BadKey(f"{found}; write acme for one tenant, acme-* for a prefix, * for all")
     if expires_at is not None and expires_at <= now:
-        raise BadKey("a key that has expired already would be of no use")
+        raise BadKey("the expiry of a key must be in the future")
 
 
 def _matches(pattern: str, tenant: str) -> bool:

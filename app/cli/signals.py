@@ -1,4 +1,4 @@
-"""Signals that come while processes are started or ended: they must leave none behind."""
+"""Signal handlers for code that starts or ends processes, so that a signal leaves none of them behind."""
 
 import signal
 import threading
@@ -14,27 +14,27 @@ Handler = signal.Handlers | Callable[[int, FrameType | None], Any]
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """A signal that would end this program is heard only after the block.
+    """Defer signals that would end this program until the block ends.
 
-    For a process that is being started: `Popen` has it long before its caller has, and a handler that raises in
-    between would leave a process that nobody knows of. Ignoring signals instead would be inherited by the new process.
+    Use it where a process is started: `Popen` has the process long before its caller has, and a handler that raises in
+    between would leave a process without an owner. Do not ignore signals instead: the new process would inherit that.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python's handlers run in the main thread alone
+        yield  # Python runs signal handlers in the main thread only
         return
-    heard: list[int] = []
+    received: list[int] = []
     numbers = [number for number in ENDING if callable(signal.getsignal(number))]  # others are ignored, or end us
     try:
-        with handled(lambda told, _: heard.append(told), numbers):
+        with handled(lambda number, _: received.append(number), numbers):
             yield
     finally:
-        if heard:
-            signal.raise_signal(heard[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 @contextmanager
 def handled(handler: Handler, numbers: Iterable[signal.Signals] = ENDING) -> Iterator[None]:
-    """Signals are handled like this in the block."""
+    """Install a signal handler for the block."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield

@@ -1,1 +1,1 @@
-"""Labelled examples from files: LIBSVM, Vowpal Wabbit, JSON lines and URL lists, plain or compressed."""
+"""Labelled examples from files: LIBSVM, Vowpal Wabbit, JSON lines, URLs, texts and mails, plain or compressed."""

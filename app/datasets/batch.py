@@ -1,14 +1,17 @@
-"""Examples as the learners take them: rows of keys and values, one behind the other."""
+"""Batches of examples in the form that the learners take (CSR), and a builder that collects examples one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
+from app.learning.example import Example
 from kernels.arrays import Floats, Ints, Keys
 
 
 class ReadableNames(Protocol):
-    """The readable names of non-zeros; one is made when it is asked for."""
+    """The readable names of non-zeros; a name is decoded on access."""
 
     def __getitem__(self, position: int, /) -> str:
         """Return the name of the non-zero at `position`."""
@@ -23,7 +26,7 @@ class Batch:
     values: Floats
     labels: Floats  # 1.0 or -1.0
     names: ReadableNames
-    first_name: int = 0  # which of the names is that of the first non-zero
+    first_name: int = 0  # index in `names` of the first non-zero
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -34,7 +37,7 @@ class Batch:
         return self.names[self.first_name + position]
 
     def split(self, examples: int) -> Iterator["Batch"]:
-        """Yield the batch in parts of at most so many examples."""
+        """Yield the batch in parts of at most `examples` examples."""
         for first in range(0, len(self), examples):
             yield self._part(first, min(first + examples, len(self)))
 
@@ -48,3 +51,47 @@ class Batch:
             names=self.names,
             first_name=self.first_name + start,
         )
+
+
+class BatchBuilder:
+    """Collects examples one by one and builds a batch of them."""
+
+    def __init__(self) -> None:
+        self._labels: list[float] = []
+        self._examples: list[Example] = []
+        self.nonzeros = 0
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self._labels)
+
+    def add(self, label: float, example: Example) -> None:
+        """Add an example."""
+        self._labels.append(label)
+        self._examples.append(example)
+        self.nonzeros += example.keys.size
+
+    def batch(self) -> Batch:
+        """Return the batch of all added examples."""
+        starts = np.zeros(len(self) + 1, np.int64)
+        np.cumsum([example.keys.size for example in self._examples], out=starts[1:])
+        return Batch(
+            starts=starts,
+            keys=np.concatenate([np.empty(0, np.uint64), *(example.keys for example in self._examples)]),
+            values=np.concatenate([np.empty(0), *(example.values for example in self._examples)]),
+            labels=np.array(self._labels, np.float64),
+            names=ExampleNames(starts, [example.names for example in self._examples]),
+        )
+
+
+class ExampleNames:
+    """The concatenated names of several examples; a name is decoded on access."""
+
+    def __init__(self, starts: Ints, names: list[Sequence[str]]) -> None:
+        self._starts = starts
+        self._names = names
+
+    def __getitem__(self, position: int, /) -> str:
+        """Return the name of the non-zero at `position`."""
+        example = int(np.searchsorted(self._starts, position, side="right")) - 1
+        return self._names[example][position - int(self._starts[example])]

@@ -1,4 +1,4 @@
-"""Which format a dataset has: by its name or, failing that, by its first line."""
+"""Detects the format of a dataset: by its file name, else by its first line."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ SUFFIXES: dict[str, Format] = {
 }
 TABBED = ".tsv"  # either URLs or texts
 COMPRESSED = (".gz", ".xz", ".bz2")
-# In the order in which they are tried: a URL may contain a bar, and so may a comment in LIBSVM.
+# Tried in this order: a URL may contain a bar, and so may a comment in LIBSVM.
 SHAPES: dict[Format, re.Pattern[bytes]] = {
     "jsonl": re.compile(rb"\s*\{"),
     "urls": re.compile(rb"[^\t]*\t(\+?1|-1|0)\t[^\t]+$"),
@@ -35,23 +35,23 @@ ARCHIVE_MARK = slice(257, 262), b"ustar"
 
 
 def by_name(path: str | Path) -> Format | None:
-    """Return the format that the name of the file tells; `.txt` and others tell none. A folder holds mails."""
+    """Return the format of a known file extension, else None. A folder holds mails."""
     if path != "-" and Path(path).is_dir():
         return "mails"
     return SUFFIXES.get(_suffix(path))
 
 
 def by_first_line(block: Block, path: str | Path, name: str) -> Format:
-    """Return the format that the first line of a block looks like."""
+    """Return the format that the first line of a block matches."""
     number, line = next(block.lines())
     if _suffix(path) == TABBED:
         return "urls" if SHAPES["urls"].match(line) or not SHAPES["texts"].match(line) else "texts"
     if block.text[ARCHIVE_MARK[0]] == ARCHIVE_MARK[1]:
-        raise DatasetError(name, "this is a tar archive; if it holds mails, say --format mails")
+        raise DatasetError(name, "the file is a tar archive; if it holds mails, use --format mails")
     for candidate, shape in SHAPES.items():
         if shape.match(line):
             return candidate
-    raise DatasetError(name, f"this is not a line of any known format; name one of {', '.join(FORMATS)}", number)
+    raise DatasetError(name, f"the line matches no known format; choose one of {', '.join(FORMATS)}", number)
 
 
 def _suffix(path: str | Path) -> str:

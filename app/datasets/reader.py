@@ -5,21 +5,20 @@ from pathlib import Path
 
 from app.datasets.batch import Batch
 from app.datasets.blocks import BLOCK_BYTES, Block, blocks
+from app.datasets.errors import LineErrors, OnError, Report
 from app.datasets.formats import Format, by_first_line, by_name
 from app.datasets.mails.corpus import read_mails
-from app.datasets.observer import Watch
-from app.datasets.parsers import jsonl, libsvm, texts, urls, vw
-from app.datasets.skipped_lines import Faults, OnError, Report
-from app.datasets.source import name_of, open_source
+from app.datasets.parsers import jsonl, libsvm, tsv, vw
+from app.datasets.source import Observer, name_of, open_source
 from app.features.featurizer import NEWEST
 
-Parser = Callable[[Block, Faults], Batch]
+Parser = Callable[[Block, LineErrors], Batch]
 
 NUMBERS: dict[Format, Parser] = {"libsvm": libsvm.parse, "vw": vw.parse}
-RAW: dict[Format, Callable[[Block, Faults, int], Batch]] = {
+RAW: dict[Format, Callable[[Block, LineErrors, int], Batch]] = {
     "jsonl": jsonl.parse,
-    "urls": urls.parse,
-    "texts": texts.parse,
+    "urls": tsv.parse_urls,
+    "texts": tsv.parse_texts,
 }
 
 
@@ -30,33 +29,33 @@ def read(  # noqa: PLR0913 - each is an option of the command line
     featurizer: int = NEWEST,
     on_error: OnError = "stop",
     report: Report | None = None,
-    watch: Watch | None = None,
+    observer: Observer | None = None,
     batch_examples: int = 4096,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[Batch]:
     """Yield the examples of a file ("-": standard input) or folder in order, in batches of at most `batch_examples`.
 
-    A malformed line stops the reading with a DatasetError after the examples before it; with on_error="skip" it is left
-    out and `report(line_number, reason)` is called. `watch` is told of the progress after each block.
+    A malformed line raises DatasetError after the examples before it are yielded; with on_error="skip" it is skipped
+    and `report(line_number, reason)` is called. `observer.progress` is called after each block.
     """
     chosen = format or by_name(path)
-    watch = watch or Watch()
+    observer = observer or Observer()
     if chosen == "mails":
-        yield from read_mails(path, featurizer, Faults(name_of(path), on_error, report), watch, batch_examples)
+        yield from read_mails(path, featurizer, LineErrors(name_of(path), on_error, report), observer, batch_examples)
         return
     with open_source(path) as source:
-        faults = Faults(source.name, on_error, report)
+        errors = LineErrors(source.name, on_error, report)
         for block in blocks(source, block_bytes):
             if not block.is_blank:
                 chosen = chosen or by_first_line(block, path, source.name)
-                yield from _parser(chosen, featurizer)(block, faults).split(batch_examples)
-            if faults.fatal is not None:
-                raise faults.fatal
-            watch.progress(source.consumed, source.total)
+                yield from _parser(chosen, featurizer)(block, errors).split(batch_examples)
+            if errors.fatal is not None:
+                raise errors.fatal
+            observer.progress(source.consumed, source.total)
 
 
 def _parser(chosen: Format, featurizer: int) -> Parser:
     if chosen in NUMBERS:
         return NUMBERS[chosen]
     parse = RAW[chosen]
-    return lambda block, faults: parse(block, faults, featurizer)
+    return lambda block, errors: parse(block, errors, featurizer)

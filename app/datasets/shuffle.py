@@ -1,4 +1,4 @@
-"""A file's examples in a random order that is the same on every run; the whole file is held in memory."""
+"""Shuffles the examples of a file in an order that depends on the seed alone; holds the whole file in memory."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,8 +8,8 @@ from app.datasets.batch import Batch
 from kernels.arrays import Ints
 
 
-class _Moved:
-    """Names of non-zeros that now stand elsewhere."""
+class _ShuffledNames:
+    """The names of the non-zeros in their new order."""
 
     def __init__(self, batches: list[Batch], places: Ints) -> None:
         self._batches = batches
@@ -23,7 +23,7 @@ class _Moved:
 
 
 def shuffled(batches: Iterable[Batch], seed: int, examples: int = 4096) -> Iterator[Batch]:
-    """Yield all examples in the order that the seed gives, in batches of at most so many."""
+    """Yield all examples in the order of the seed, in batches of at most `examples`."""
     held = list(batches)
     if not held:
         return
@@ -31,12 +31,12 @@ def shuffled(batches: Iterable[Batch], seed: int, examples: int = 4096) -> Itera
     order = np.random.default_rng(seed).permutation(lengths.size)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     new_starts = np.concatenate([[0], np.cumsum(lengths[order])])
-    # Where each non-zero comes from: its example's old start, and its place within the example.
+    # Source index of each non-zero: its example's old start plus its offset within the example.
     places = np.repeat(starts[order] - new_starts[:-1], lengths[order]) + np.arange(new_starts[-1])
     yield from Batch(
         starts=new_starts,
         keys=np.concatenate([batch.keys for batch in held])[places],
         values=np.concatenate([batch.values for batch in held])[places],
         labels=np.concatenate([batch.labels for batch in held])[order],
-        names=_Moved(held, places),
+        names=_ShuffledNames(held, places),
     ).split(examples)

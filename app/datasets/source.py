@@ -1,4 +1,4 @@
-"""Files and standard input as streams of bytes, decompressed by what they are, not by what they are called."""
+"""Files and standard input as streams of bytes. Compression is detected by magic bytes, not by file name."""
 
 import bz2
 import gzip
@@ -17,6 +17,7 @@ from typing import IO, cast
 from app.datasets.errors import DatasetError
 
 STDIN = "-"
+Progress = Callable[[int, int | None], None]
 OPENERS: dict[bytes, Callable[[io.BufferedIOBase], io.BufferedIOBase]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\xfd7zXZ\0": lambda file: lzma.LZMAFile(cast("IO[bytes]", file)),  # noqa: SIM115 - the caller closes it
@@ -24,11 +25,11 @@ OPENERS: dict[bytes, Callable[[io.BufferedIOBase], io.BufferedIOBase]] = {
 }
 REFUSED = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"\x04\x22\x4d\x18": "lz4"}
 LONGEST_MAGIC = 6
-DAMAGED = (zlib.error, lzma.LZMAError, OSError)  # bz2 and gzip say OSError
+DAMAGED = (zlib.error, lzma.LZMAError, OSError)  # bz2 and gzip raise OSError
 
 
 class CountingFile(io.RawIOBase):
-    """A file that knows how much of it has been read, and how long it is if that can be known."""
+    """A file that counts the bytes read, and knows its size unless it is a pipe."""
 
     def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
@@ -37,7 +38,7 @@ class CountingFile(io.RawIOBase):
         self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: object, /) -> int | None:
@@ -48,8 +49,16 @@ class CountingFile(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True)
+class Observer:
+    """Callbacks while a dataset is read: `progress(bytes_read, bytes_total)`, often; `say(sentence)`, rarely."""
+
+    progress: Progress = lambda _done, _total: None
+    say: Callable[[str], None] = lambda _sentence: None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """An open dataset: its name for messages, its decompressed bytes, and how far the file has been read."""
+    """An open dataset: its name for messages, its decompressed bytes, and the read position in the file."""
 
     name: str
     stream: io.BufferedIOBase
@@ -62,11 +71,11 @@ class Source:
 
     @property
     def total(self) -> int | None:
-        """Bytes that the file has; None for a pipe."""
+        """Size of the file in bytes; None for a pipe."""
         return self.file.total
 
     def read(self, size: int) -> bytes:
-        """Read up to `size` bytes, b"" at the end; a pipe gives what it has, so that a live stream does not wait."""
+        """Read up to `size` bytes, b"" at the end. A pipe returns what it has: a live stream must not wait."""
         try:
             return self.stream.read1(size) if self.total is None else self.stream.read(size)
         except EOFError as error:
@@ -76,7 +85,7 @@ class Source:
 
 
 def name_of(path: str | Path) -> str:
-    """What a dataset is called in messages."""
+    """Return the name of a dataset for messages."""
     return "standard input" if path == STDIN else str(path)
 
 
@@ -103,7 +112,7 @@ def _open_raw(path: str | Path) -> io.FileIO:
 def _decompressed(file: io.BufferedIOBase, magic: bytes, name: str) -> io.BufferedIOBase:
     for start, method in REFUSED.items():
         if magic.startswith(start):
-            raise DatasetError(name, f"{method} files are not read; decompress it into a pipe")
+            raise DatasetError(name, f"{method} compression is not supported; decompress the file into a pipe")
     for start, opener in OPENERS.items():
         if magic.startswith(start):
             return opener(file)

@@ -1,7 +1,7 @@
-"""A labelled stream of invented URLs, to show how Sluice learns: now and then attackers change their tricks.
+"""A labelled stream of synthetic URLs for the demo, in which attackers change their tricks from time to time.
 
-Every name is under a domain that is reserved for examples and tests, every address in a network that is reserved for
-documentation. The same seed gives the same URLs.
+All names are under domains reserved for examples and tests, all addresses in networks reserved for documentation. The
+same seed gives the same URLs.
 """
 
 import re
@@ -11,19 +11,19 @@ from itertools import accumulate, count
 from random import Random
 from typing import Final
 
-ANOMALY_SHARE: Final = 1 / 20  # far more than in real life, so that there is something to see within a minute
-SITES: Final = 150  # that are known; as in real life, a few of them have most of the visits
-NEW_SITE_SHARE: Final = 1 / 4  # of the normal visits go to sites that nobody has seen before
-THROWAWAYS: Final = 8  # domains that the attackers of one time own
+ANOMALY_SHARE: Final = 1 / 20  # far more than in reality, so that a demo shows something within a minute
+SITES: Final = 150  # known sites; as in reality, a few of them get most visits
+NEW_SITE_SHARE: Final = 1 / 4  # of normal visits go to sites never seen before
+THROWAWAYS: Final = 8  # domains that the attackers of one campaign own
 HEX: Final = "0123456789abcdef"
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
-BLANK: Final = re.compile(r"\{(\w+)\}")
+PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 TOPLEVELS: Final = ("example", "test", "example.com", "example.net", "example.org")
 NETWORKS: Final = ("192.0.2", "198.51.100", "203.0.113")
 FIRST: Final = """
 amber blue cedar clover copper daily fern golden harbor hill iron lake maple north oak open
-""".split()  # noqa: SIM905 - a list of words is easier to read so
+""".split()  # noqa: SIM905 - easier to read than a list literal
 SECOND: Final = """
 barn bridge corner craft field forge garden house kettle market mill post press river shop
 """.split()  # noqa: SIM905
@@ -39,9 +39,9 @@ train travel update user verify video village visit water weather week welcome w
 BRANDS: Final = ("cardwell", "cloudnest", "mailgate", "netbank", "ourbank", "paystone", "quickpay", "streamly")
 CARRIERS: Final = ("airpost", "fastbox", "parcelo", "postline", "swiftvan")
 
-# {site} {own} {brand} ... are filled in by `_Writer`, each drawn anew. Normal sites also ask for passwords, deliver
-# parcels and share documents, and some attacks look like any page of a site that was never seen before: no word alone
-# gives an attack away, and not every attack can be known.
+# `_UrlGenerator` fills in {site} {own} {brand} ..., each drawn again. Normal sites also ask for passwords, deliver
+# parcels and share documents, and some attacks look like any page of an unknown site: no single word identifies an
+# attack, and not every attack can be detected.
 NORMAL: Final = (
     "https://www.{site}/{year}/{month}/{word}-{word}-{word}",
     "https://www.{site}/{word}/{word}-{word}-{number}.html",
@@ -99,28 +99,28 @@ TRICKS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Invented:
-    """A URL, and the truth about it: 1 is an attack, -1 is normal. `campaign` counts the changes before it."""
+class SyntheticUrl:
+    """A URL with its true label: 1 for an attack, -1 for normal. `campaign` counts the changes before it."""
 
     url: str
     label: int
     campaign: int
 
 
-def invented_urls(seed: int, change_every: int) -> Iterator[Invented]:
-    """URLs without end; after every `change_every` of them attackers have new tricks and new domains."""
-    random = Random(seed)  # noqa: S311 - invented URLs are no secret
+def synthetic_urls(seed: int, change_every: int) -> Iterator[SyntheticUrl]:
+    """Yield URLs without end; after every `change_every` of them, attackers use new tricks and new domains."""
+    random = Random(seed)  # noqa: S311 - no security depends on it
     sites = [_site(random) for _ in range(SITES)]
     for campaign in count():
-        writer = _Writer(random, sites)
+        generator = _UrlGenerator(random, sites)
         tricks = TRICKS[campaign % len(TRICKS)]
         for _ in range(change_every):
             label = 1 if random.random() < ANOMALY_SHARE else -1
-            yield Invented(writer.write(tricks if label == 1 else NORMAL), label, campaign)
+            yield SyntheticUrl(generator.generate(tricks if label == 1 else NORMAL), label, campaign)
 
 
-class _Writer:
-    """Fills in templates, at the time of one campaign."""
+class _UrlGenerator:
+    """Fills in templates during one campaign."""
 
     def __init__(self, random: Random, sites: list[str]) -> None:
         visits = list(accumulate(1.0 / place for place in range(1, len(sites) + 1)))
@@ -140,18 +140,18 @@ class _Writer:
             "month": lambda: f"{random.randint(1, 12):02}",
             "digit": lambda: str(random.randint(1, 9)),
             "number": lambda: str(random.randint(1_000, 9_999_999)),
-            "token": lambda: _drawn(random, LETTERS, random.randint(6, 11)),
-            "hex": lambda: _drawn(random, HEX, 16),
+            "token": lambda: _draw(random, LETTERS, random.randint(6, 11)),
+            "hex": lambda: _draw(random, HEX, 16),
         }
 
-    def write(self, templates: tuple[str, ...]) -> str:
-        """A URL after one of these."""
-        return BLANK.sub(lambda blank: self._fillers[blank[1]](), self._random.choice(templates))
+    def generate(self, templates: tuple[str, ...]) -> str:
+        """Fill in one of the templates, drawn at random."""
+        return PLACEHOLDER.sub(lambda match: self._fillers[match[1]](), self._random.choice(templates))
 
 
 def _site(random: Random) -> str:
     return f"{random.choice(FIRST)}{random.choice(SECOND)}{random.randint(1, 99)}.{random.choice(TOPLEVELS)}"
 
 
-def _drawn(random: Random, letters: str, length: int) -> str:
+def _draw(random: Random, letters: str, length: int) -> str:
     return "".join(random.choices(letters, k=length))

@@ -1,1 +1,1 @@
-"""Turns URLs into named features."""
+"""Turns URLs, e-mails and texts into named features."""

@@ -1,4 +1,4 @@
-"""What an input was turned into."""
+"""The result of turning an input into features."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ import msgspec
 from app.learning.example import Example
 
 
-class Found(msgspec.Struct, frozen=True):
-    """The features of an input, and what of it was not looked at: a sentence each."""
+class Extraction(msgspec.Struct, frozen=True):
+    """The features of an input; `cut` has a sentence for each part that was ignored because of a limit."""
 
     example: Example
     cut: Sequence[str] = ()

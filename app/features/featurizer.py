@@ -1,9 +1,9 @@
-"""Raw inputs into features. What a version makes of an input never changes; what is better becomes a new version."""
+"""Turns raw inputs into features. The features of a version never change; improvements become a new version."""
 
 from typing import Literal, get_args
 
-from app.features.email.email import email_features
-from app.features.extraction import Found
+from app.features.email.features import email_features
+from app.features.extraction import Extraction
 from app.features.text import text_features
 from app.features.url import url_features
 
@@ -13,8 +13,8 @@ VERSIONS = (1,)
 NEWEST = VERSIONS[-1]
 
 
-def features_of(kind: Kind, raw: str | bytes, version: int = NEWEST) -> Found:
-    """Turn an input into features by a version of the featurizers; never raises, whatever the input is."""
+def features_of(kind: Kind, raw: str | bytes, version: int = NEWEST) -> Extraction:
+    """Turn an input into features with one version of the featurizer; never raises, whatever the input."""
     assert version in VERSIONS
     if kind == "email":
         return email_features(raw.encode("utf-8", "replace") if isinstance(raw, str) else raw)

@@ -1,4 +1,4 @@
-"""The words that the URL kernel knows: public suffixes, and what brands go by."""
+"""The words that the URL kernel knows: public suffixes and names of brands."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -10,19 +10,19 @@ from kernels.arrays import Keys
 from kernels.feature_hash import hash_names
 from kernels.urls.words import BRAND, EXCEPTION, WILDCARD
 
-# What phishing most often pretends to be, and the words it does so with. A new version may have others.
+# Brands that phishing imitates most often, and the words it uses for that. A new version may have others.
 BRANDS = """
 account adobe aliexpress alibaba amazon amex apple att bank banking bankofamerica barclays bbva binance blockchain
 bradesco chase citi coinbase confirm credit dhl docusign dropbox ebay facebook fedex gmail google hotmail hsbc icloud
 instagram itau itunes linkedin live login mastercard metamask microsoft natwest netflix office office365 onedrive
 outlook paypal post rakuten roblox santander secure security signin spotify steam steamcommunity support taobao
 telegram twitter ups update usaa usps verification verify visa wallet webmail webscr wellsfargo whatsapp yahoo
-""".split()  # noqa: SIM905 - a list of words is easier to read so
+""".split()  # noqa: SIM905 - easier to read than a list literal
 
 
 @cache
 def known_words() -> Keys:
-    """A hash table of all of them, as the kernel looks them up: open addressing, a power of two of slots."""
+    """Return the kernel's hash table of all words: open addressing, with a power of two of slots."""
     plain, wildcards, exceptions = _suffixes()
     keys = np.concatenate(
         [_keys(plain), _keys(wildcards) ^ WILDCARD, _keys(exceptions) ^ EXCEPTION, _keys(BRANDS) ^ BRAND]
@@ -37,9 +37,9 @@ def known_words() -> Keys:
 
 
 def _suffixes() -> tuple[list[str], list[str], list[str]]:
-    """The public suffix list that tldextract brings along: plain ones, those of wildcards, and exceptions from them.
+    """Return the rules of the public suffix list in tldextract: plain suffixes, wildcards, and exceptions to wildcards.
 
-    The file is read without the package, whose import takes long because of what it needs to fetch newer lists.
+    Reads the file without importing the package: the import is slow, because it loads an HTTP client for updates.
     """
     spec = find_spec("tldextract")
     assert spec is not None

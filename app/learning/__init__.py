@@ -1,1 +1,1 @@
-"""The pure core: events in, state out. No clock, no randomness, no I/O."""
+"""The pure core: a function of state and event. No clock, no randomness, no I/O."""

@@ -1,4 +1,4 @@
-"""A tenant's configuration: the algorithm and its options, checked, with every value in force shown."""
+"""A tenant's configuration: the algorithm and its options, validated, with every value in force."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from app.learning.errors import BadSetting, shown
+from app.learning.errors import BadSetting, short_repr
 from kernels.arrays import Floats
-from kernels.learner import options as place
+from kernels.learner import options
 from kernels.registry import ALGORITHMS, Algorithm, load
 
 Value = float | str | bool | None
@@ -39,14 +39,14 @@ DEFAULTS: dict[str, Value] = {
     "featurizer": 1,
 }
 ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features", "keep_predictions", "featurizer"})
-# What only a service has a use for: the command line does not offer it.
+# Used by the service alone: the command line does not offer them.
 SERVICE_ONLY = frozenset({"keep_predictions", "featurizer"})
-# The versions of what turns raw inputs into features. A tenant that was never given one has the first, for ever.
+# Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
-# Settings that came later. They are told only where they differ: what was kept and hashed before they came stays valid.
-LATER = frozenset({"featurizer"})
-NUMBERED = ("index",)  # the state of algorithms with a full matrix: a feature's number in it
-FULL_AT_MOST = 16_384  # features of those: a matrix of 2 GiB
+# Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
+ADDED_LATER = frozenset({"featurizer"})
+NUMBERED = ("index",)  # the state of algorithms with a full matrix: the feature's row in it
+MOST_FULL_FEATURES = 16_384  # of a full matrix: 2 GiB
 WHOLE = frozenset({"truncate_every", "max_features", "featurizer"})
 COSTS = frozenset({"cost_positive", "cost_negative"})
 WITH_COSTS = COSTS | {"costs", "mu_positive"}
@@ -54,13 +54,13 @@ WITH_COSTS = COSTS | {"costs", "mu_positive"}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The values in force, by their names in the contract; only those that the algorithm knows."""
+    """The values in force, by their names in the API; only those that the algorithm uses."""
 
     values: Mapping[str, Value]
 
     @property
     def algorithm(self) -> Algorithm:
-        """The kernels to run."""
+        """The kernels of the algorithm."""
         return load(str(self.values["algorithm"]))
 
     @property
@@ -75,32 +75,34 @@ class Config:
 
     @property
     def threshold(self) -> float:
-        """Scores above it are anomalies."""
+        """Scores above the threshold are anomalies."""
         return float(self.values["threshold"] or 0.0)
 
     @property
     def featurizer(self) -> int:
-        """The version of what turns raw inputs into features."""
+        """The version of the featurizer."""
         version = self.values["featurizer"]
         assert isinstance(version, int)
         return version
 
     @property
-    def told(self) -> dict[str, Value]:
-        """The values as they are kept and hashed."""
-        return {name: value for name, value in self.values.items() if name not in LATER or value != DEFAULTS[name]}
+    def stored(self) -> dict[str, Value]:
+        """The values as they are stored and hashed."""
+        return {
+            name: value for name, value in self.values.items() if name not in ADDED_LATER or value != DEFAULTS[name]
+        }
 
     def changed(self, changes: Mapping[str, Value]) -> "Config":
         """Return this configuration with some values replaced; another algorithm starts from its own defaults."""
         if changes.get("algorithm", self.values["algorithm"]) != self.values["algorithm"]:
             return config_of(self._common() | dict(changes))
-        gone = COSTS if changes.get("costs") == "auto" else frozenset()
-        kept = {name: value for name, value in self.values.items() if name not in gone}
+        dropped = COSTS if changes.get("costs") == "auto" else frozenset()
+        kept = {name: value for name, value in self.values.items() if name not in dropped}
         return config_of(kept | _implied(changes) | dict(changes))
 
     def _common(self) -> dict[str, Value]:
-        """What another algorithm takes over: what all have, and a limit on features if one was set."""
-        own = DEFAULTS | dict(self.algorithm.DEFAULTS)
+        """Return what another algorithm takes over: the options of all algorithms, and max_features if it was set."""
+        own = DEFAULTS | dict(self.algorithm.defaults)
         return {
             name: self.values[name]
             for name in ALWAYS - {"algorithm"}
@@ -108,49 +110,55 @@ class Config:
         }
 
     def settings(self) -> Floats:
-        """The same values as kernels read them."""
+        """Return the values as an array for the kernels."""
         known = DEFAULTS | dict(self.values)
         if "costs" not in self.values:
             known |= {"costs": "given", "cost_positive": 1.0, "cost_negative": 1.0}
-        array = np.zeros(place.SIZE)
-        for index, value in _encoded(known).items():
+        array = np.zeros(options.SIZE)
+        for index, value in _encode(known).items():
             array[index] = value
         return array
 
 
 def config_of(given: Mapping[str, Value]) -> Config:
-    """Check what was given, fill in the algorithm's defaults, and refuse what it has no use for."""
+    """Validate settings, fill in the algorithm's defaults, and reject settings that the algorithm does not use."""
     name = given.get("algorithm", DEFAULTS["algorithm"])
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise BadSetting(f"algorithm {name!r} is unknown; there are {', '.join(ALGORITHMS)}")
+        raise BadSetting(f"algorithm {name!r} is unknown; it must be one of {', '.join(ALGORITHMS)}")
     algorithm = load(str(name))
-    known = ALWAYS | algorithm.OPTIONS | (WITH_COSTS if "costs" in algorithm.OPTIONS else frozenset())
-    _refuse_unknown(given, known, str(name))
+    known = ALWAYS | algorithm.options | (WITH_COSTS if "costs" in algorithm.options else frozenset())
+    _reject_unknown(given, known, str(name))
     if given.get("target_sparsity") is not None and given.get("lambda"):
-        raise BadSetting("target_sparsity finds lambda by itself: set one of them, not both")
-    values = {key: value for key, value in (DEFAULTS | dict(algorithm.DEFAULTS)).items() if key in known}
+        raise BadSetting(
+            "target_sparsity and lambda are both set, but target_sparsity adjusts lambda: set one of them, not both"
+        )
+    values = {key: value for key, value in (DEFAULTS | dict(algorithm.defaults)).items() if key in known}
     if COSTS & given.keys():
         values["costs"] = "given"
-    values |= {key: _checked(key, value) for key, value in given.items()}
+    values |= {key: _validated(key, value) for key, value in given.items()}
     if values.get("costs") == "auto":
         if COSTS & given.keys():
-            raise BadSetting("costs are auto, so a given cost would be ignored: set costs to 'given', or no cost")
+            raise BadSetting(
+                "costs is 'auto', which ignores cost_positive and cost_negative: set costs to 'given', or set no cost"
+            )
         values = {key: value for key, value in values.items() if key not in COSTS}
-    if algorithm.STATE == NUMBERED and values["max_features"] > FULL_AT_MOST:  # type: ignore[operator]
-        raise BadSetting(f"max_features is {values['max_features']:,}; {name} keeps a matrix: at most {FULL_AT_MOST:,}")
+    if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
+        raise BadSetting(
+            f"max_features is {values['max_features']:,}; {name} keeps a full matrix and allows {MOST_FULL_FEATURES:,}"
+        )
     return Config(values)
 
 
-def _refuse_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm: str) -> None:
+def _reject_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm: str) -> None:
     for name in given:
         if name not in DEFAULTS:
             raise BadSetting(f"setting {name!r} does not exist; {algorithm} has {', '.join(sorted(known))}")
         if name not in known:
-            raise BadSetting(f"{algorithm} has no use for {name!r}; it has {', '.join(sorted(known))}")
+            raise BadSetting(f"{algorithm} does not use {name!r}; it has {', '.join(sorted(known))}")
 
 
 def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
-    """What a change brings with it: a cost is set to be used; lambda and target sparsity stand for each other."""
+    """Return what a change implies: a cost sets costs to given; lambda and target_sparsity replace each other."""
     implied: dict[str, Value] = {"costs": "given"} if COSTS & changes.keys() else {}
     if changes.get("target_sparsity") is not None:
         implied["lambda"] = 0.0
@@ -159,47 +167,47 @@ def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
     return implied
 
 
-def _checked(name: str, value: Value) -> Value:
-    what, fits = RULES[name]
-    if not fits(value):
-        raise BadSetting(f"{name} is {shown(value)}; it must be {what}")
+def _validated(name: str, value: Value) -> Value:
+    expected, is_valid = RULES[name]
+    if not is_valid(value):
+        raise BadSetting(f"{name} is {short_repr(value)}; it must be {expected}")
     return value if value is None or isinstance(value, str | bool) or name in WHOLE else float(value)
 
 
-def _encoded(known: Mapping[str, Any]) -> dict[int, float]:
+def _encode(known: Mapping[str, Any]) -> dict[int, float]:
     below = known["truncate_below"]
     return {
-        place.ETA: known["eta"],
-        place.R: known["r"],
-        place.DELTA: known["delta"],
-        place.LAMBDA0: known["lambda"],
-        place.SCHEDULE: place.SCHEDULES.index(known["lambda_schedule"]),
-        place.TARGET: known["target_sparsity"] or 0.0,
-        place.COST_POSITIVE: known["cost_positive"],
-        place.COST_NEGATIVE: known["cost_negative"],
-        place.AUTO_COSTS: known["costs"] == "auto",
-        place.ODDS: known["mu_positive"] / (1.0 - known["mu_positive"]),
-        place.COORDINATE: known["denominator"] == "coordinate",
-        place.ON_THETA: known["threshold_on"] == "theta",
-        place.KEEP: 1.0 - known["forgetting"],
-        place.TRUNCATE_EVERY: known["truncate_every"],
-        place.TRUNCATE_BELOW: math.inf if below is None else below,
-        place.LIMIT: known["max_features"],
+        options.ETA: known["eta"],
+        options.R: known["r"],
+        options.DELTA: known["delta"],
+        options.LAMBDA0: known["lambda"],
+        options.SCHEDULE: options.SCHEDULES.index(known["lambda_schedule"]),
+        options.TARGET: known["target_sparsity"] or 0.0,
+        options.COST_POSITIVE: known["cost_positive"],
+        options.COST_NEGATIVE: known["cost_negative"],
+        options.AUTO_COSTS: known["costs"] == "auto",
+        options.ODDS: known["mu_positive"] / (1.0 - known["mu_positive"]),
+        options.COORDINATE: known["denominator"] == "coordinate",
+        options.ON_THETA: known["threshold_on"] == "theta",
+        options.KEEP: 1.0 - known["forgetting"],
+        options.TRUNCATE_EVERY: known["truncate_every"],
+        options.TRUNCATE_BELOW: math.inf if below is None else below,
+        options.LIMIT: known["max_features"],
     }
 
 
 Rule = tuple[str, Callable[[Any], bool]]
 
 
-def _number(what: str, low: float, high: float, *, or_none: bool = False) -> Rule:
-    """A finite number above `low` and up to `high`; the ends belong to the range where `what` says so."""
+def _number(expected: str, low: float, high: float, *, or_none: bool = False) -> Rule:
+    """A finite number from `low` to `high`."""
 
-    def fits(value: object) -> bool:
+    def is_valid(value: object) -> bool:
         if value is None:
             return or_none
         return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
-    return what, fits
+    return expected, is_valid
 
 
 def _whole(low: int, high: int) -> Rule:
@@ -219,7 +227,7 @@ RULES: dict[str, Rule] = {
     "r": _number("a number from 1e-12 to 1e12", TINY, HUGE),
     "delta": _number("a number from 1e-12 to 1e12", TINY, HUGE),
     "lambda": _number("a number from 0 to 1e12", 0.0, HUGE),
-    "lambda_schedule": _one_of(*place.SCHEDULES),
+    "lambda_schedule": _one_of(*options.SCHEDULES),
     "target_sparsity": _number("a number from 0.001 to 0.999999, or null", 1e-3, 0.999999, or_none=True),
     "costs": _one_of("given", "auto"),
     "cost_positive": _number("a number from 1e-12 to 1e12", TINY, HUGE),
@@ -236,7 +244,7 @@ RULES: dict[str, Rule] = {
     "max_features": _whole(1, 1 << 31),
     "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
     "featurizer": (
-        f"a version of the featurizers: {' or '.join(map(str, FEATURIZERS))}",
+        f"a version of the featurizer: {' or '.join(map(str, FEATURIZERS))}",
         lambda value: type(value) is int and value in FEATURIZERS,
     ),
 }

@@ -1,10 +1,10 @@
-"""Domain errors: nouns with facts. They know no HTTP and no command line."""
+"""Domain errors. They know nothing of HTTP or the command line."""
 
-SHOWN_AT_MOST = 80
+REPR_CHARACTERS = 80
 
 
 class SluiceError(Exception):
-    """Anything that Sluice refuses, with a sentence for the one who asked."""
+    """An error that Sluice reports to its caller; the message is a sentence that names the cause."""
 
 
 class BadExample(SluiceError):
@@ -16,22 +16,22 @@ class BadSetting(SluiceError):
 
 
 class BadSnapshot(SluiceError):
-    """Bytes that are not a whole and sound Sluice model."""
+    """Bytes that are not a complete and valid Sluice model."""
 
 
 class ModelNotFinite(SluiceError):
-    """A model whose numbers have overflowed: written down, it could not be read again."""
+    """A model whose numbers have overflowed: a file of it could not be read again."""
 
     def __init__(self) -> None:
-        super().__init__("numbers of the model are not finite, so it is not written: it could not be read again")
+        super().__init__("the model has numbers that are not finite, so it is not saved: it could not be loaded again")
 
 
-def shown(value: object) -> str:
-    """A value as an error tells it: short, whatever it is."""
+def short_repr(value: object) -> str:
+    """Return a short representation of any value for an error message."""
     try:
-        spelled = repr(value)
+        text = repr(value)
     except ValueError:  # an integer of thousands of digits
         return "an integer too long to print"
     except RecursionError:
         return "a value nested too deeply to print"
-    return spelled if len(spelled) <= SHOWN_AT_MOST else spelled[: SHOWN_AT_MOST - 3] + "..."
+    return text if len(text) <= REPR_CHARACTERS else text[: REPR_CHARACTERS - 3] + "..."

@@ -1,4 +1,4 @@
-"""What can happen to a tenant. Its log is a sequence of these, and its state is a function of the log."""
+"""The events of a tenant. Its log is a sequence of events, and its state is a function of the log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from app.learning.example import Example
 
 @dataclass(frozen=True, slots=True)
 class TenantConfigured:
-    """Settings were changed: only those named."""
+    """Settings were changed; the others keep their values."""
 
     changes: Mapping[str, Value]
 
 
 class Served(msgspec.Struct, frozen=True):
-    """The verdict that was given when the example was scored: the model may have learnt since."""
+    """The verdict that /predict served for the example; the model may have learnt since."""
 
     label: int
     score: float
 
 
 class FeedbackGiven(msgspec.Struct, frozen=True):
-    """Someone said what an example is: 1 an anomaly, -1 normal."""
+    """A label was given for an example: 1 for an anomaly, -1 for normal."""
 
     example: Example
     label: int
@@ -33,7 +33,7 @@ class FeedbackGiven(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FeaturesRemoved:
-    """Features were dropped whose weight and evidence are both negligible."""
+    """Features with negligible weight and evidence were removed."""
 
     weight_at_most: float
     evidence_at_most: float

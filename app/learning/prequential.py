@@ -1,4 +1,4 @@
-"""Test-then-train accuracy: every label is first a test of the verdict that the model would have given."""
+"""Prequential (test-then-train) accuracy: every label first tests the verdict of the model, which then learns it."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,14 +12,14 @@ from kernels.evaluation.confusion import count, count_one
 from kernels.evaluation.drift import new_detectors
 
 WINDOW = 1000  # examples in the sliding window
-FADING = 0.999  # what an example still counts for, one example later
+FADING = 0.999  # factor per example by which earlier examples fade
 CELL = 3  # the last of the four cells of `kernels/evaluation/confusion.py`
-MOST_COUNTED = 1 << 52  # above it floats, and Redis, soon stop to count
+MOST_COUNTED = 1 << 52  # well below 2**53, where floats, and Redis, stop counting exactly
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How verdicts met labels. Rates are None until they are defined: no observation is not a bad rate."""
+    """A confusion matrix. Rates are None until they are defined: no observation is not a bad rate."""
 
     true_negatives: float
     false_positives: float
@@ -53,7 +53,7 @@ class Confusion:
 
     @property
     def specificity(self) -> float | None:
-        """Share of normal examples that were left alone."""
+        """Share of normal examples with a normal verdict."""
         return _ratio(self.true_negatives, self.negatives)
 
     @property
@@ -81,10 +81,10 @@ class Confusion:
 
 @dataclass(slots=True)
 class Prequential:
-    """The running counts: since the start, over the last WINDOW examples, and fading.
+    """Running counts: since the start, over the last WINDOW examples, and fading.
 
-    Beside them those verdicts are counted that had been served, by the model of that time, and detectors watch the
-    errors of each class for a change.
+    `answers` counts the verdicts that were served at prediction time; `detectors` look for drift in the errors of each
+    class.
     """
 
     total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -95,7 +95,7 @@ class Prequential:
     detectors: Ints = field(default_factory=new_detectors)
 
     def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
-        """Count the verdicts that these scores mean."""
+        """Count the verdicts of these scores."""
         count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, threshold, FADING)
 
     def record_one(self, label: float, score: float, threshold: float) -> None:
@@ -103,37 +103,37 @@ class Prequential:
         count_one(self.total, self.window, self.faded, self.ring, self.detectors, label, score, threshold, FADING)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
-        """Count verdicts that were served before the label was known; each is the label and what was served."""
+        """Count served verdicts, given as pairs of label and served label."""
         for label, served in labels:
             self.answers[2 * (label > 0) + (served > 0)] += 1
 
     def restore(self, counts: Sequence[Sequence[float]], served: Sequence[int], ring: bytes) -> None:
-        """Take over what was counted before; ValueError if nobody can have counted that.
+        """Restore the counts of a snapshot; ValueError if they are inconsistent.
 
-        A kernel trusts the cells in the ring: another number would make it write elsewhere.
+        The kernel trusts the cells in the ring: another number would make it write out of bounds.
         """
         total, window, faded, answers = (np.array(each, np.float64) for each in (*counts, served))
         cells = np.frombuffer(ring, np.uint8)
         if cells.size != WINDOW or cells.max() > CELL:
-            raise ValueError("it counts verdicts that there are not")
+            raise ValueError("its window of verdicts is invalid")
         for each in (total, window, faded, answers):
             if each.shape != (4,) or not ((each >= 0.0) & (each <= MOST_COUNTED)).all():
-                raise ValueError("it has counted what cannot be counted")
+                raise ValueError("its counts are out of range")
         if (np.bincount(cells[: int(min(total.sum(), WINDOW))], minlength=4) != window).any():
-            raise ValueError("its counts contradict each other")
+            raise ValueError("its counts are inconsistent")
         self.total[:], self.window[:], self.faded[:] = total, window, faded
         self.answers[:], self.ring[:] = answers, cells
 
     def arrays(self) -> tuple[Ints | Floats | Bytes, ...]:
-        """All that is counted, in the order of the digest.
+        """Return all counts in the order of the digest.
 
-        Detectors that have seen nothing are left out: a snapshot from before there were any keeps its digest.
+        Detectors without observations are left out, so that a snapshot from before they existed keeps its digest.
         """
         counts = (self.total, self.window, self.faded, self.ring, self.answers)
         return (*counts, self.detectors) if self.detectors.any() else counts
 
     def copy(self) -> "Prequential":
-        """The counts of this moment."""
+        """Copy the counts."""
         return Prequential(
             self.total.copy(),
             self.window.copy(),
@@ -145,12 +145,12 @@ class Prequential:
 
     @property
     def drift(self) -> Drift:
-        """Changes of the error rates that were found."""
+        """The drift found so far."""
         return drift_of(self.detectors)
 
     @property
     def served(self) -> Confusion:
-        """Counts of the verdicts that had been served, since the start."""
+        """Counts of served verdicts since the start."""
         return Confusion(*self.answers.tolist())
 
     @property
@@ -165,7 +165,7 @@ class Prequential:
 
     @property
     def fading(self) -> Confusion:
-        """Counts in which the past fades."""
+        """Counts with exponential fading."""
         return Confusion(*self.faded.tolist())
 
 

@@ -1,6 +1,6 @@
 """A tenant's state, and the one function that changes it: apply(state, event)."""
 
-import math
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, islice
 from typing import assert_never
@@ -8,8 +8,7 @@ from typing import assert_never
 import msgspec
 import numpy as np
 
-from app.learning.config import Value, config_of
-from app.learning.digest import digest_of
+from app.learning.config import Config, Value, config_of
 from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
@@ -20,14 +19,14 @@ from app.learning.prequential import Confusion, Prequential
 from kernels.arrays import Floats, Ints, Keys
 
 LABELS = frozenset({1, -1})
-AT_ONCE = 4096  # feedback events that are learnt in one go
+BATCH_EVENTS = 4096  # feedback events learnt in one kernel call
 NONE = np.empty(0, np.int64)
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What an event did. For feedback: score and verdict are of just before learning.
+    """The effect of an event. For feedback, score and verdict are those just before learning.
 
-    `refused` is the sentence of why it did nothing.
+    `refused` says why the event changed nothing.
     """
 
     version: int
@@ -50,17 +49,17 @@ class TenantState:
         self.version = 0
 
     def predict(self, example: Example) -> tuple[float, int]:
-        """Score and verdict, without learning."""
+        """Return score and verdict, without learning."""
         score = self.model.score_alone(example)
         return score, 1 if score > self.model.threshold else -1
 
     def predict_all(self, examples: Examples) -> list[tuple[float, int]]:
-        """The same for several examples, in one call of the kernel; BadExample if any of them is refused."""
+        """Predict several examples in one kernel call; BadExample if any of them is refused."""
         threshold = self.model.threshold
         return [(score, 1 if score > threshold else -1) for score in self.model.score_all(examples).tolist()]
 
     def verdict(self, score: float) -> int:
-        """1 above the threshold, else -1: a tie is normal, because anomalies are rare."""
+        """Return 1 above the threshold, else -1: a tie is normal, because anomalies are rare."""
         return 1 if score > self.model.threshold else -1
 
     def learn(self, event: FeedbackGiven) -> Outcome:
@@ -70,12 +69,12 @@ class TenantState:
         score = self.model.learn(event.example, event.label)
         self.prequential.record_one(float(event.label), score, self.model.threshold)
         if event.served is not None or event.example.names:
-            self._note([event])
-        loss = self._loss(event.label * score)
+            self._record([event])
+        loss = self.model.loss(event.label * score)
         return Outcome(self.version + 1, self.model.updated, score, self.verdict(score), loss)
 
     def learn_all(self, events: Sequence[FeedbackGiven]) -> None:
-        """Learn many: the same as one by one, those that are refused included, but in one call of the kernel."""
+        """Learn many events in one kernel call, with the same result as one by one; refused events only count."""
         accepted = [event for event in events if self._refusal(event) is None]
         self.version += len(events) - len(accepted)
         if not accepted:
@@ -84,10 +83,10 @@ class TenantState:
         values = np.concatenate([event.example.values for event in accepted])
         labels = np.array([event.label for event in accepted], np.float64)
         self.learn_batch(starts, keys, values, labels)
-        self._note([event for event in accepted if event.served is not None or event.example.names])
+        self._record([event for event in accepted if event.served is not None or event.example.names])
 
     def learn_batch(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> Floats:
-        """Apply feedback for every example of a batch in CSR form, in order; return their scores from before."""
+        """Learn every example of a batch in CSR form, in order; return their scores before learning."""
         canonical = self.model.canonical(starts, keys, values)
         scores = self.model.stream(*canonical, labels)
         self.prequential.record(labels, scores, self.model.threshold)
@@ -95,7 +94,7 @@ class TenantState:
         return scores
 
     def reconfigure(self, event: TenantConfigured) -> Outcome:
-        """Change settings. A model whose state would lose its meaning starts anew; its counts go on."""
+        """Change settings. If the learnt state has no meaning under them, start a new model; the counts continue."""
         self.config = self.config.changed(event.changes)
         if self.model.can_become(self.config):
             self.model.configure(self.config)
@@ -104,27 +103,27 @@ class TenantState:
         return Outcome(self.version + 1, updated=True)
 
     def remove(self, event: FeaturesRemoved) -> Outcome:
-        """Forget negligible features."""
+        """Remove negligible features."""
         removed = self.model.remove(event.weight_at_most, event.evidence_at_most)
         return Outcome(self.version + 1, updated=removed > 0, removed=removed)
 
     def unnamed(self, keys: Keys) -> Ints:
-        """Which features still need their names, as places in `keys`; none if the model takes in no new features.
+        """Return the indices of the keys that need a name in the log; none if the model accepts no new features.
 
-        A log need only tell these names: all that an event tells are remembered.
+        The log omits the other names: every name in an event is kept.
         """
-        if self.model.features >= self.config.values["max_features"]:  # type: ignore[operator]  # checked
+        if self.model.features >= self.config.values["max_features"]:  # type: ignore[operator]  # an int, by RULES
             return NONE
         return self.names.unknown(keys)
 
     @property
     def served(self) -> Confusion:
-        """How the verdicts that were served met the labels that came later."""
+        """Served verdicts against the labels that came later."""
         return self.prequential.served
 
     @property
     def drift(self) -> Drift:
-        """Whether the error rate of a class has changed."""
+        """Changes in the error rate of a class."""
         return self.prequential.drift
 
     @property
@@ -136,43 +135,30 @@ class TenantState:
     def digest(self) -> str:
         """A hash of configuration, counts and sorted rows: equal for equal logs, on every machine."""
         learnt = chain([self.model.scalars], self.model.rows(), [self.model.dense_in_use])
-        return digest_of(self.version, self.config, self.prequential, learnt)
+        return compute_digest(self.version, self.config, self.prequential, learnt)
 
     def _refusal(self, event: FeedbackGiven) -> str | None:
-        """Why feedback cannot be learnt; None if it can."""
+        """Return why feedback cannot be learnt, or None."""
         if event.label not in LABELS:
             return f"label is {event.label!r}; it must be 1 (anomaly) or -1 (normal)"
         if event.served is not None and event.served.label not in LABELS:
-            return f"the label that was served is {event.served.label!r}; it must be 1 (anomaly) or -1 (normal)"
+            return f"the served label is {event.served.label!r}; it must be 1 (anomaly) or -1 (normal)"
         return self.model.refusal(event.example.values)
 
-    def _note(self, events: Sequence[FeedbackGiven]) -> None:
-        """Keep what feedback tells beside examples: verdicts that were served, and names."""
+    def _record(self, events: Sequence[FeedbackGiven]) -> None:
+        """Record the served verdicts and the names in feedback events."""
         self.prequential.record_served([(event.label, event.served.label) for event in events if event.served])
         named = [event.example for event in events if event.example.names]
-        if len(named) > 1:  # one look for all tells the few with names that are new
+        if len(named) > 1:  # one lookup for all finds the few examples with new names
             starts, keys = _in_csr([example.keys for example in named])
             new = np.searchsorted(starts, self.names.unknown(keys), side="right") - 1
             named = [named[i] for i in dict.fromkeys(new.tolist())]
         for example in named:
             self.names.remember(example.keys, example.names)
 
-    def _loss(self, margin: float) -> float:
-        """Hinge loss, or logistic loss where the algorithm has that."""
-        if getattr(self.config.algorithm, "LOSS", "hinge") == "logistic":
-            return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
-        return max(0.0, 1.0 - margin)
-
-
-def _in_csr(parts: Sequence[Keys]) -> tuple[Ints, Keys]:
-    """Where each part begins in all of them together, and where the last one ends; all of them together."""
-    starts = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([part.size for part in parts], out=starts[1:])
-    return starts, np.concatenate(parts)
-
 
 def apply(state: TenantState, event: Event) -> Outcome:
-    """Change the state by one event; refuse (and change nothing) if the event makes no sense."""
+    """Change the state by one event; raise SluiceError and change nothing if the event is invalid."""
     match event:
         case FeedbackGiven():
             outcome = state.learn(event)
@@ -187,7 +173,7 @@ def apply(state: TenantState, event: Event) -> Outcome:
 
 
 def advance(state: TenantState, event: Event) -> Outcome:
-    """Apply an event of a log. A refused one only counts: whoever reads the log must come past it in the same way."""
+    """Apply an event of the log. A refused event only advances the version: every replica skips it in the same way."""
     try:
         return apply(state, event)
     except SluiceError as refusal:
@@ -196,19 +182,37 @@ def advance(state: TenantState, event: Event) -> Outcome:
 
 
 def advance_all(state: TenantState, events: Iterable[Event]) -> None:
-    """Advance by many events: the same as one by one, bit for bit, and several times as fast."""
+    """Advance by many events: bit for bit the same as one by one, and several times faster."""
     for is_feedback, run in groupby(events, lambda event: isinstance(event, FeedbackGiven)):
         if is_feedback:
-            while some := list(islice(run, AT_ONCE)):
-                state.learn_all(some)  # type: ignore[arg-type]  # groupby knows, the checker does not
+            while batch := list(islice(run, BATCH_EVENTS)):
+                state.learn_all(batch)  # type: ignore[arg-type]  # groupby selects FeedbackGiven
         else:
             for event in run:
                 advance(state, event)
 
 
 def replay(events: Iterable[Event], onto: TenantState | None = None) -> TenantState:
-    """Apply events in order, onto a state or from the beginning."""
+    """Apply events in order, to a given state or from the beginning."""
     state = TenantState() if onto is None else onto
     for event in events:
         apply(state, event)
     return state
+
+
+def compute_digest(version: int, config: Config, counts: Prequential, learnt: Iterable[Floats]) -> str:
+    """Hash configuration, counts, and the learnt arrays: scalars, rows in the order of the table, matrix."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(msgspec.json.encode([version, config.stored], order="deterministic"))
+    for array in counts.arrays():
+        digest.update(array.data)
+    for array in learnt:
+        digest.update(np.ascontiguousarray(array).reshape(-1).data)
+    return digest.hexdigest()
+
+
+def _in_csr(parts: Sequence[Keys]) -> tuple[Ints, Keys]:
+    """Concatenate the parts; return where each one starts (and the last one ends), and the result."""
+    starts = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([part.size for part in parts], out=starts[1:])
+    return starts, np.concatenate(parts)

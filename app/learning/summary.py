@@ -1,4 +1,4 @@
-"""What a state amounts to, for people and machines. Looking at a large model takes long: it reads every row."""
+"""Summaries of a state for the API and the command line. They read every row, which is slow for a large model."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import numpy as np
 from app.learning.state import TenantState
 
 
-def figures(state: TenantState) -> dict[str, Any]:
-    """All figures of a state; rates are None until they are defined."""
+def summarise(state: TenantState) -> dict[str, Any]:
+    """Return the configuration, counts and rates of a state; rates are None until they are defined."""
     counts = state.prequential.lifetime
     nonzero = int(np.count_nonzero(state.model.survey().weights))
     features = state.model.features
@@ -34,7 +34,7 @@ def figures(state: TenantState) -> dict[str, Any]:
 
 
 def top_weights(state: TenantState, count: int) -> list[dict[str, Any]]:
-    """The weights of the largest size; ties by key, so that two looks show the same."""
+    """Return the weights of the largest magnitude; ties are broken by key, so that the order is stable."""
     survey = state.model.survey()
     order = np.lexsort((survey.keys, -np.abs(survey.weights)))[:count]
     return [

@@ -1,4 +1,4 @@
-"""The process: the embedded store if no other is given, the port, and one worker or several."""
+"""The process: the embedded store if no other is configured, the port, and one or several workers."""
 
 import asyncio
 import functools
@@ -16,13 +16,12 @@ from typing import cast
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from app.api.delaying import Delay
-from app.api.limits import SPARE_CONNECTIONS, ConnectionLimits
-from app.api.protocol import PatientProtocol
 from app.learning.errors import BadSetting
+from app.server.connection_limits import SPARE_CONNECTIONS, ConnectionLimits, RefusalDelay
+from app.server.protocol import LimitedProtocol
 from app.settings import Settings
-from app.storage.api_keys import Keyring
-from app.storage.client.connection import connect
+from app.storage.api_keys import ApiKeyStore
+from app.storage.client import connect
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from app.telemetry.logs import configure
@@ -31,15 +30,15 @@ from app.telemetry.workers import FOLDER
 logger = logging.getLogger("sluice")
 
 WATCH_SECONDS = 0.5
-OTHER_FILES = 150  # open files of a worker that are no connections of clients
-READERS_TIMES = 10  # of the time for a body: the kernel tells of a slow reader only when much was read at once
+OTHER_FILES = 150  # open files of a worker that are not client connections
+READER_FACTOR = 10  # times the idle time of a body: the kernel reports a slow reader late
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal arrives."""
     configure(settings.log_level, settings.log_format)
-    with _listening(settings) as listening, _store(settings) as url, _meeting_place(settings):
-        _check_door(settings, url)
+    with _listening(settings) as listening, _store(settings) as url, _worker_folder(settings):
+        _check_access(settings, url)
         os.environ["SLUICE_REDIS_URL"] = url  # workers are processes of their own and read the environment
         os.environ.pop("SLUICE_REDIS_URL_FILE", None)
         config = uvicorn.Config(
@@ -66,7 +65,7 @@ def serve(settings: Settings) -> None:
 
 
 def room_for(connections: int) -> int:
-    """How many of so many connections can be open at once. The limit on open files is raised as far as it may be."""
+    """Raise the limit on open files as far as allowed; return how many connections can then be open at once."""
     needed = connections + SPARE_CONNECTIONS + OTHER_FILES
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < needed:
@@ -84,27 +83,27 @@ def room_for(connections: int) -> int:
 
 
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
-    """How connections are served; uvicorn calls it like a class, and hands it to its workers."""
-    reader_seconds = READERS_TIMES * settings.body_idle_seconds
+    """Return the protocol with its limits; uvicorn calls it like a class, and passes it to its workers."""
+    reader_seconds = READER_FACTOR * settings.body_idle_seconds
     limits = ConnectionLimits(
         settings.head_seconds, settings.max_head_bytes, reader_seconds, room_for(settings.max_connections)
     )
-    return cast("type[asyncio.Protocol]", functools.partial(PatientProtocol, limits=limits, delay=Delay()))
+    return cast("type[asyncio.Protocol]", functools.partial(LimitedProtocol, limits=limits, delay=RefusalDelay()))
 
 
 def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve from this very process. uvicorn raises the signal once more when it is done: then it is no news."""
+    """Serve in this process. uvicorn raises the signal again when it is done; that one is ignored."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     server = uvicorn.Server(config)
     server.run(sockets=[listening])
     if not server.started:
-        raise BadSetting("the service could not start; the lines above say why")
+        raise BadSetting("the service could not start; see the log lines above")
 
 
 @contextmanager
 def _listening(settings: Settings) -> Iterator[socket.socket]:
-    """The port, taken before anything else is started."""
+    """Bind the port before anything else is started."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -119,7 +118,7 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
 
 @contextmanager
 def _store(settings: Settings) -> Iterator[str]:
-    """The URL of the store: the operator's own, or that of a Valkey that lives as long as this service."""
+    """Yield the URL of the store: the configured one, or that of an embedded Valkey that runs with this service."""
     if settings.redis_url is not None:
         yield settings.redis_url.get_secret_value()
         return
@@ -137,27 +136,27 @@ def _store(settings: Settings) -> Iterator[str]:
         embedded.stop()
 
 
-def _check_door(settings: Settings, url: str) -> None:
-    """Say who may come in; BadSetting where that would be nobody, and the operator has not asked for it."""
+def _check_access(settings: Settings, url: str) -> None:
+    """Log who has access; BadSetting if a public address has no key, and the operator has not asked for that."""
     keys = asyncio.run(_number_of_keys(url))
     if settings.access == "open":
-        logger.warning("SLUICE_AUTH=open: whoever reaches %s may do everything", settings.host)
+        logger.warning("SLUICE_AUTH=open: every caller that reaches %s may do everything", settings.host)
     elif settings.access == "auto" and keys == 0:
-        logger.info("open to this machine, because there is no key yet: sluice keys create makes one")
+        logger.info("no key exists yet, so every caller on this machine has access; create one with sluice keys create")
     elif settings.auth is None and settings.access == "required" and keys == 0:
         raise BadSetting(
-            f"{settings.host} can be reached from other machines, and there is no key yet: make one with `sluice keys "
-            "create --roles admin --tenants '*'`, or let everybody in with SLUICE_AUTH=open"
+            f"{settings.host} can be reached from other machines, and no key exists yet: create one with `sluice keys "
+            "create --roles admin --tenants '*'`, or allow access without keys with SLUICE_AUTH=open"
         )
     elif keys == 0:
-        logger.warning("nobody can come in yet: make a key with sluice keys create")
+        logger.warning("no caller has access yet: create a key with sluice keys create")
 
 
 async def _number_of_keys(url: str) -> int | None:
-    """None if the store does not answer: then the service waits for it, with its door closed."""
+    """Return None if the store does not answer: then the service waits for it and refuses requests."""
     connection = connect(url)
     try:
-        return len((await Keyring(connection).read())[1])
+        return len((await ApiKeyStore(connection).read())[1])
     except (StoreUnavailable, StoreUnusable):
         return None
     finally:
@@ -165,8 +164,8 @@ async def _number_of_keys(url: str) -> int | None:
 
 
 @contextmanager
-def _meeting_place(settings: Settings) -> Iterator[None]:
-    """Where several workers find each other."""
+def _worker_folder(settings: Settings) -> Iterator[None]:
+    """Make the folder that several workers share."""
     if settings.workers == 1:
         yield
         return
@@ -176,9 +175,9 @@ def _meeting_place(settings: Settings) -> Iterator[None]:
 
 
 def _watch(embedded: EmbeddedValkey, over: threading.Event) -> None:
-    """Start the embedded Valkey again when it dies."""
+    """Restart the embedded Valkey when it dies."""
     while not over.wait(WATCH_SECONDS):
         try:
             embedded.ensure_running()
         except Exception:
-            logger.exception("the embedded Valkey cannot be started again yet")
+            logger.exception("the embedded Valkey cannot be restarted yet")

@@ -1,8 +1,7 @@
-"""The audit: who did what, in one stream to which entries are only ever added. The oldest go beyond a limit."""
+"""The audit log: a stream to which entries are only added. The oldest are dropped beyond a limit."""
 
 from collections.abc import AsyncIterator
 
-from app.storage.client.commands import ask
 from app.storage.client.connection import Connection
 from app.storage.redis_keys import AUDIT
 
@@ -10,7 +9,7 @@ PAGE = 500
 
 
 class AuditLog:
-    """Entries in the order in which they came."""
+    """Entries in the order in which they were added."""
 
     def __init__(self, connection: Connection, at_most: int) -> None:
         self._connection = connection
@@ -18,12 +17,12 @@ class AuditLog:
 
     async def append(self, entry: bytes) -> None:
         """Add an entry."""
-        await ask(self._connection, "XADD", AUDIT, "MAXLEN", "~", self.at_most, "*", "e", entry)
+        await self._connection.ask("XADD", AUDIT, "MAXLEN", "~", self.at_most, "*", "e", entry)
 
     async def read(self, since_milliseconds: int = 0) -> AsyncIterator[bytes]:
-        """All entries since a time, in order."""
+        """Yield all entries since a time, in order."""
         after = f"{since_milliseconds}-0"
-        while found := await ask(self._connection, "XRANGE", AUDIT, after, "+", "COUNT", PAGE):
+        while found := await self._connection.ask("XRANGE", AUDIT, after, "+", "COUNT", PAGE):
             for _, fields in found:
                 yield fields[b"e"]
             after = "(" + found[-1][0].decode()

@@ -1,4 +1,4 @@
-"""What the store can answer instead of what was asked for."""
+"""Errors of the store."""
 
 from app.learning.errors import SluiceError
 
@@ -8,8 +8,8 @@ class StoreUnavailable(SluiceError):
 
 
 class StoreUnusable(SluiceError):
-    """A store that this service must not use, with the reason."""
+    """Sluice must not use this store, for the given reason."""
 
 
 class StoreDamaged(StoreUnusable):
-    """Something in the store that Sluice has not written there, in the place of what it has written."""
+    """The store has data of another form than Sluice writes."""

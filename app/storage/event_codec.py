@@ -1,5 +1,6 @@
-"""Events as bytes in the log: msgpack, a list for each, the first place says which kind."""
+"""Events as bytes in the log: a msgpack array for each, whose first item is the kind."""
 
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
@@ -12,17 +13,17 @@ from kernels.examples.packed import KEY_0, ONES, SINGLES, SOUND, flaw_in, form_o
 
 SINGLE, DOUBLE = np.dtype("<f4"), np.dtype("<f8")
 KEY = np.dtype("<u8")
-KEY_0_TOLD = "an event has a feature with key 0, which no name has"
-VALUE_TOLD = "an event has a value that is not finite or too large"
+KEY_0_ERROR = "an event has a feature with key 0, which is not the hash of any name"
+VALUE_ERROR = "an event has a value that is not finite or too large"
 
 
 class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback", omit_defaults=True):
-    """A label with all that must be known about it later. Names that the log has already are left empty."""
+    """A label with everything that later readers need. Names that the log already has are empty."""
 
     at_milliseconds: int
     label: int
     keys: bytes
-    values: bytes  # as short as they can be told exactly; none if all are 1
+    values: bytes  # in the shortest exact form; empty if all are 1
     names: Sequence[str] = ()
     served_label: int | None = None
     served_score: float | None = None
@@ -30,7 +31,7 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
     moderator: str | None = None
     prediction_id: str | None = None
     served_at_milliseconds: int | None = None
-    key_id: str | None = None  # of the key with which it was given
+    key_id: str | None = None  # of the API key
     request_id: str | None = None
 
 
@@ -55,12 +56,12 @@ _decoder = msgspec.msgpack.Decoder(Record)
 
 
 def encode(record: Record) -> bytes:
-    """The payload of a log entry."""
+    """Return the payload of a log entry."""
     return _encoder.encode(record)
 
 
 def decode_record(payload: bytes) -> Record:
-    """All that a log entry says; raises msgspec.MsgspecError or ValueError if it is none."""
+    """Return the record in a payload; raise msgspec.MsgspecError or ValueError if it is invalid."""
     try:
         record: Record = _decoder.decode(payload)
     except RecursionError:
@@ -69,7 +70,7 @@ def decode_record(payload: bytes) -> Record:
 
 
 def decode(payload: bytes) -> Event:
-    """The event of a log entry; raises msgspec.MsgspecError or ValueError if it is none."""
+    """Return the event in a payload; raise msgspec.MsgspecError or ValueError if it is invalid."""
     match decode_record(payload):
         case FeedbackRecord() as record:
             return _feedback(record)
@@ -80,7 +81,7 @@ def decode(payload: bytes) -> Event:
 
 
 def packed_values(values: Floats) -> bytes:
-    """Values without a loss in as few bytes as possible: none if all are 1, four each if that is exact."""
+    """Pack values without loss in as few bytes as possible: none if all are 1, four each if that is exact."""
     form = form_of(values)
     if form == ONES:
         return b""
@@ -88,17 +89,27 @@ def packed_values(values: Floats) -> bytes:
 
 
 def served_by(record: Record) -> Served | None:
-    """The verdict that was served before the feedback came, if that is known."""
+    """Return the verdict that was served before the feedback, if it is known."""
     if not isinstance(record, FeedbackRecord) or record.served_label is None or record.served_score is None:
         return None
     return Served(record.served_label, record.served_score)
+
+
+def fingerprint_of(record: FeedbackRecord) -> str:
+    """Hash label and input, whatever the order of features: two uses of a feedback_id must agree in it."""
+    keys = np.frombuffer(record.keys, np.uint64)
+    order = np.argsort(keys, kind="stable")
+    values = np.frombuffer(record.values, f"<f{len(record.values) // keys.size}")[order] if record.values else b""
+    digest = hashlib.blake2b(keys[order].tobytes(), digest_size=12)
+    digest.update(bytes(values))
+    return f"{record.label}:{digest.hexdigest()}"
 
 
 def _feedback(record: FeedbackRecord) -> FeedbackGiven:
     keys = np.frombuffer(record.keys, KEY).astype(np.uint64, copy=False)
     values = _values(record.values, keys.size)
     if (flaw := flaw_in(keys, values)) != SOUND:
-        raise ValueError(KEY_0_TOLD if flaw == KEY_0 else VALUE_TOLD)
+        raise ValueError(KEY_0_ERROR if flaw == KEY_0 else VALUE_ERROR)
     if len(record.names) not in {0, keys.size}:
         raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
     example = Example(keys, values, tuple(record.names))

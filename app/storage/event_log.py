@@ -1,13 +1,13 @@
 """The log of every tenant: a Redis stream whose entries have the ids 0-1, 0-2, 0-3 ..., so an id is a version.
 
-It is a chain of hashes: an entry's chain is the SHA-1 of the chain before it and of its payload, and the first one
-follows on the tenant's `born`, a random name of this life of the tenant. Whoever has applied a log up to a chain can
-tell whether what comes next was really written behind it.
+The log is a hash chain: the chain of an entry is the SHA-1 of the chain before it and of its payload. The first entry
+follows the incarnation, a random name that a tenant gets when it is created or imported. So a worker that has applied
+a log up to some chain can check that the next entry was really written behind it.
 """
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,8 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from app.storage.client import scripts
-from app.storage.client.commands import ask, ask_each
-from app.storage.client.connection import Connection, store_error
-from app.storage.client.transport import Argument
+from app.storage.client.connection import Argument, Call, Connection
+from app.storage.client.failures import store_error
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.storage.redis_keys import TENANTS, TenantKeys, keys_of
 
@@ -25,19 +24,19 @@ REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Where a log stands, or a state that was made from it."""
+    """The position of a log, or of a state that was made from it."""
 
-    born: str
+    incarnation: str
     version: int
     chain: str
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the store says about a tenant: its position, None if it is not there, and its earlier lives."""
+    """The stored metadata of a tenant: its position, None if there is no tenant, and its earlier incarnations."""
 
     position: Position | None
-    was: str
+    earlier: str
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -49,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An event to be appended. With a feedback_id it is appended once; the fingerprint tells a retry from a misuse."""
+    """An event to append: once per feedback_id. The fingerprint tells a retry from another use of the same id."""
 
     payload: bytes
     feedback_id: str | None = None
@@ -57,109 +56,108 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Events of one tenant to be appended together by a worker that stands at `position`."""
+    """Events of one tenant to append together, by a worker at `position`."""
 
     tenant: str
     position: Position
     drafts: Sequence[Draft]
-    only_here: bool = False  # refuse if the log stands anywhere else
+    only_here: bool = False  # refuse if the log is at any other position
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was appended: the tenant was deleted, is gone, is another one, or its log is behind the worker."""
+    """Nothing was appended: the tenant is deleted, missing or another incarnation, or its log is behind the worker."""
 
     why: str
 
 
-class Used(msgspec.Struct, frozen=True):
-    """The feedback_id was used before, by the event that made this version."""
+class Duplicate(msgspec.Struct, frozen=True):
+    """The feedback_id was used before, by the event of this version."""
 
     version: int
     fingerprint: str
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """Where the log stood before, and what became of each draft: a new entry, or the earlier use of its id."""
+    """The position before the append, and for each draft its new entry or the earlier use of its feedback_id."""
 
     before: Position
-    results: list[Entry | Used]
+    results: list[Entry | Duplicate]
 
     @property
     def after(self) -> Position:
-        """Where the log stood then."""
+        """The position after the append."""
         new = [each for each in self.results if isinstance(each, Entry)]
-        return Position(self.before.born, new[-1].version, new[-1].chain) if new else self.before
+        return Position(self.before.incarnation, new[-1].version, new[-1].chain) if new else self.before
 
 
 Failed = StoreUnavailable | StoreUnusable
 
 
 def next_chain(chain: str, payload: bytes) -> str:
-    """The chain of an entry behind `chain`; the same as in append.lua."""
+    """Return the chain of an entry behind `chain`; append.lua computes the same."""
     return hashlib.sha1(chain.encode() + payload, usedforsecurity=False).hexdigest()
 
 
-class Log:
-    """All logs of a store."""
+class EventLog:
+    """The logs of all tenants of a store."""
 
     def __init__(self, connection: Connection, feedback_id_ttl_seconds: int) -> None:
         self._connection = connection
         self._keep_milliseconds = 1000 * feedback_id_ttl_seconds
 
     async def create(self, tenant: str) -> Position:
-        """Begin a log, or find it there."""
-        await ask(self._connection, "ZADD", TENANTS, 0, tenant)
-        call = scripts.Call(scripts.CREATE, [keys_of(tenant).meta], [secrets.token_hex(16)])
-        born, version, chain = await scripts.run(self._connection, call)
-        return Position(born.decode(), int(version), chain.decode())
+        """Create a log unless it exists; return its position."""
+        await self._connection.ask("ZADD", TENANTS, 0, tenant)
+        call = Call(scripts.CREATE, [keys_of(tenant).meta], [secrets.token_hex(16)])
+        incarnation, version, chain = await self._connection.run(call)
+        return Position(incarnation.decode(), int(version), chain.decode())
 
     async def append(self, groups: Sequence[Group]) -> list[Appended | Refused | Failed]:
-        """Append groups of several tenants in one journey; each is decided alone."""
-        answers = await scripts.run_all(self._connection, [self._call(group) for group in groups])
-        return [_outcome(group, answer) for group, answer in zip(groups, answers, strict=True)]
+        """Append groups of several tenants in one round trip; each group succeeds or fails alone."""
+        answers = await self._connection.run_all([self._append_call(group) for group in groups])
+        return [_append_result(group, answer) for group, answer in zip(groups, answers, strict=True)]
 
-    def _call(self, group: Group) -> scripts.Call:
+    def _append_call(self, group: Group) -> Call:
         keys, position = keys_of(group.tenant), group.position
         expected = position.chain if group.only_here else ""
         names = [keys.meta, keys.log, keys.changes]
         arguments: list[Argument] = [
-            group.tenant, position.born, position.version, expected, self._keep_milliseconds
+            group.tenant, position.incarnation, position.version, expected, self._keep_milliseconds
         ]  # fmt: skip
         for draft in group.drafts:
-            names.append(self._record(keys, position.born, draft))
+            names.append(_feedback_key(keys, position.incarnation, draft))
             arguments += (draft.fingerprint if draft.feedback_id is not None else "", draft.payload)
-        return scripts.Call(scripts.APPEND, names, arguments)
+        return Call(scripts.APPEND, names, arguments)
 
     async def read(self, tenant: str, after: int, count: int) -> list[Entry]:
-        """Up to `count` entries behind a version, in order."""
-        found = await ask(self._connection, "XRANGE", keys_of(tenant).log, f"0-{after + 1}", "+", "COUNT", count)
+        """Return up to `count` entries behind a version, in order."""
+        found = await self._connection.ask("XRANGE", keys_of(tenant).log, f"0-{after + 1}", "+", "COUNT", count)
         return [Entry(int(name[2:]), fields[b"p"], fields[b"c"].decode()) for name, fields in found]
 
-    async def used(self, tenant: str, born: str, feedback_id: str) -> Used | None:
-        """How a feedback_id was used before, if it was."""
-        found = await ask(self._connection, "GET", keys_of(tenant).feedback(born, feedback_id))
-        return _used(found.decode()) if found else None
+    async def duplicate(self, tenant: str, incarnation: str, feedback_id: str) -> Duplicate | None:
+        """Return the earlier use of a feedback_id, if there is one."""
+        found = await self._connection.ask("GET", keys_of(tenant).feedback(incarnation, feedback_id))
+        return _duplicate(found.decode()) if found else None
 
     async def meta(self, tenant: str) -> Meta:
-        """Where a log stands."""
+        """Return the metadata of a tenant."""
         (found,) = await self.metas([tenant])
         if isinstance(found, StoreDamaged):
             raise found
         return found
 
     async def metas(self, tenants: Iterable[str]) -> list[Meta | StoreDamaged]:
-        """Where several logs stand; an error in place of one that cannot be read."""
-        return [meta_of(answer) for answer in await ask_each(self._connection, list(map(meta_command, tenants)))]
+        """Return the metadata of several tenants, with an error for one that cannot be read."""
+        return [parse_meta(answer) for answer in await self._connection.ask_each(list(map(meta_command, tenants)))]
 
     async def delete(self, tenant: str) -> bool:
-        """Delete a tenant with all that is kept of it; False if there was none."""
+        """Delete a tenant with all its data; False if there was none."""
         keys = keys_of(tenant)
         names = [keys.meta, keys.changes, keys.pending, keys.pending_count, keys.log]
         names += [keys.headers, keys.chunks, keys.aside, keys.snapshot_lock]
-        call = scripts.Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS])
-        deleted = await scripts.run(self._connection, call)
-        await ask(self._connection, "ZREM", TENANTS, tenant)
+        deleted = await self._connection.run(Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS]))
+        await self._connection.ask("ZREM", TENANTS, tenant)
         return bool(deleted)
 
     async def seed(
@@ -171,93 +169,85 @@ class Log:
         instead_of: str,
         known: Sequence[tuple[Entry, Draft]] = (),
     ) -> bool:
-        """Let a tenant go on from a written snapshot, with the events that led to it as far as they are known.
+        """Start the log of a tenant from a written snapshot, with the known events that led to it.
 
-        False if another life than `instead_of` is there.
+        False if the stored incarnation is not `instead_of`.
         """
         keys = keys_of(tenant)
-        await ask(self._connection, "ZADD", TENANTS, 0, tenant)
+        await self._connection.ask("ZADD", TENANTS, 0, tenant)
         names = [keys.meta, keys.log, keys.changes, keys.headers]
-        arguments: list[Argument] = [tenant, instead_of, position.born, position.version, position.chain, header]
+        arguments: list[Argument] = [tenant, instead_of, position.incarnation, position.version, position.chain, header]
         arguments.append(self._keep_milliseconds)
         for entry, draft in known:
-            names.append(self._record(keys, position.born, draft))
+            names.append(_feedback_key(keys, position.incarnation, draft))
             arguments += (entry.version, entry.chain, draft.fingerprint, entry.payload)
-        return bool(await scripts.run(self._connection, scripts.Call(scripts.SEED, names, arguments)))
-
-    @staticmethod
-    def _record(keys: TenantKeys, born: str, draft: Draft) -> str:
-        """Where the use of its feedback_id is noted; some other key if it has none."""
-        return keys.meta if draft.feedback_id is None else keys.feedback(born, draft.feedback_id)
+        return bool(await self._connection.run(Call(scripts.SEED, names, arguments)))
 
     async def tenants(self, after: str, limit: int, pattern: str = "*") -> list[str]:
-        """Names of tenants in order, behind `after`; only those that begin as `pattern` does before its star."""
+        """Return names of tenants behind `after`, in order, that match a pattern (`acme`, `acme-*` or `*`)."""
         begin = pattern.removesuffix("*")
         low = f"({after}" if after >= begin and after else f"[{begin}"
         high = "+" if pattern == "*" else f"[{begin}" + ("\x7f" if pattern.endswith("*") else "")
-        found = await ask(self._connection, "ZRANGEBYLEX", TENANTS, low, high, "LIMIT", 0, limit)
+        found = await self._connection.ask("ZRANGEBYLEX", TENANTS, low, high, "LIMIT", 0, limit)
         return [name.decode() for name in found]
 
     async def count(self) -> int:
-        """How many tenants there are."""
-        return int(await ask(self._connection, "ZCARD", TENANTS))
+        """Return the number of tenants."""
+        return int(await self._connection.ask("ZCARD", TENANTS))
 
 
-def _outcome(group: Group, answer: Any) -> Appended | Refused | Failed:  # noqa: ANN401 - as Redis answers
+def _feedback_key(keys: TenantKeys, incarnation: str, draft: Draft) -> str:
+    """Return the key of a draft's feedback_id; the script ignores the key of a draft without one."""
+    return keys.meta if draft.feedback_id is None else keys.feedback(incarnation, draft.feedback_id)
+
+
+def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  # noqa: ANN401 - as Redis answers
     if isinstance(answer, BaseException):
-        return _failed(answer)
+        return _failure(answer)
     kind, *facts = answer
     if kind != b"appended":
         return Refused(kind.decode())
-    before = Position(group.position.born, int(facts[0]), facts[1].decode())
-    return Appended(before, _results(before.version, group.drafts, facts[2:]))
-
-
-def _failed(error: BaseException) -> Failed:
-    """What went wrong with one group; others in the same journey are not concerned."""
-    told = store_error(error)
-    if told is None and isinstance(error, ResponseError):
-        return StoreDamaged(f"the store cannot append to it ({error})")
-    if told is None:
-        raise error
-    return told
-
-
-def _results(version: int, drafts: Sequence[Draft], answers: Sequence[bytes]) -> list[Entry | Used]:
-    results: list[Entry | Used] = []
-    for draft, answer in zip(drafts, answers, strict=True):
-        text = answer.decode()
+    version = int(facts[0])
+    before = Position(group.position.incarnation, version, facts[1].decode())
+    results: list[Entry | Duplicate] = []
+    for draft, result in zip(group.drafts, facts[2:], strict=True):
+        text = result.decode()
         if " " in text:
-            results.append(_used(text))
+            results.append(_duplicate(text))
         else:
             version += 1
             results.append(Entry(version, draft.payload, text))
-    return results
+    return Appended(before, results)
 
 
-def _used(text: str) -> Used:
+def _failure(error: BaseException) -> Failed:
+    """Return the error of one group; the other groups of the round trip are not affected."""
+    ours = store_error(error)
+    if ours is None and isinstance(error, ResponseError):
+        return StoreDamaged(f"the store cannot append to it ({error})")
+    if ours is None:
+        raise error
+    return ours
+
+
+def _duplicate(text: str) -> Duplicate:
     version, fingerprint = text.split(" ", 1)
-    return Used(int(version), fingerprint)
+    return Duplicate(int(version), fingerprint)
 
 
 def meta_command(tenant: str) -> tuple[Argument, ...]:
-    """What asks where a log stands."""
+    """Return the command that reads the metadata of a tenant."""
     return ("HMGET", keys_of(tenant).meta, "born", "version", "chain", "was")
 
 
-def meta_of(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDamaged:
-    """What it was answered."""
+def parse_meta(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDamaged:
+    """Parse the answer to `meta_command`."""
     if isinstance(answer, StoreDamaged):
         return answer
-    born, version, chain, was = answer
+    incarnation, version, chain, was = answer
     earlier = was.decode() if was else ""
-    if born is None or version is None or chain is None:
+    if incarnation is None or version is None or chain is None:
         return Meta(None, earlier)
     if not version.isdigit():
         return StoreDamaged(f"the version of its log is {version!r}")
-    return Meta(Position(born.decode(), int(version), chain.decode()), earlier)
-
-
-def changes_in(answer: Mapping[bytes, bytes]) -> tuple[str, int]:
-    """What an entry of a change feed says: whose log has grown, and to which version."""
-    return answer[b"t"].decode(), int(answer[b"v"])
+    return Meta(Position(incarnation.decode(), int(version), chain.decode()), earlier)

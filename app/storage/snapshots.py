@@ -1,4 +1,4 @@
-"""Snapshots in Redis: a ladder of headers by version, and the chunks of all of them by hash."""
+"""Snapshots in Redis: headers by version, and the chunks of all of them by hash."""
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
@@ -8,41 +8,39 @@ from itertools import chain
 from app.learning.snapshot.chunks import Data
 from app.learning.snapshot.model_file import Chunk, read_header
 from app.storage.client import scripts
-from app.storage.client.commands import ask, ask_each
-from app.storage.client.connection import Connection
-from app.storage.client.transport import Argument
+from app.storage.client.connection import Argument, Call, Connection
 from app.storage.errors import StoreDamaged
-from app.storage.event_log import Meta, Position, meta_command, meta_of
+from app.storage.event_log import Meta, Position, meta_command, parse_meta
 from app.storage.redis_keys import keys_of
 
 LOCK_MILLISECONDS = 60_000
-BYTES_AT_ONCE = 1 << 18  # everyone waits while the store syncs so much to its disk: 0.6 ms, and 1.6 ms for a MiB
+BYTES_AT_ONCE = 1 << 18  # a sync of this much to disk blocks the store for 0.6 ms; a MiB takes 1.6 ms
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a new snapshot cost."""
+    """The chunks and bytes of a new snapshot, and how many of its chunks were new."""
 
     chunks: int
     written: int
     bytes: int
 
 
-class Snapshots:
-    """All snapshots of a store."""
+class SnapshotStore:
+    """The snapshots of all tenants."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def versions(self, tenant: str) -> list[int]:
-        """The versions of the kept snapshots, the newest first."""
-        return _versions(await ask(self._connection, "HKEYS", keys_of(tenant).headers))
+        """Return the versions of the kept snapshots, newest first."""
+        return _versions(await self._connection.ask("HKEYS", keys_of(tenant).headers))
 
     async def versions_and_meta(self, tenant: str) -> tuple[list[int], Meta]:
-        """The same, and where the log stands, in one journey."""
+        """Return the versions and the metadata of the log, in one round trip."""
         commands = [("HKEYS", keys_of(tenant).headers), meta_command(tenant)]
-        names, found = await ask_each(self._connection, commands)
-        meta = meta_of(found)
+        names, found = await self._connection.ask_each(commands)
+        meta = parse_meta(found)
         for answer in (names, meta):
             if isinstance(answer, StoreDamaged):
                 raise answer
@@ -50,41 +48,41 @@ class Snapshots:
         return _versions(names), meta
 
     async def header(self, tenant: str, version: int) -> bytes | None:
-        """The header of one snapshot."""
-        header: bytes | None = await ask(self._connection, "HGET", keys_of(tenant).headers, version)
+        """Return the header of one snapshot."""
+        header: bytes | None = await self._connection.ask("HGET", keys_of(tenant).headers, version)
         return header
 
     async def chunks(self, tenant: str, hashes: Sequence[str]) -> dict[str, bytes]:
-        """The chunks with these hashes; one that is not there is left out."""
+        """Return the chunks with these hashes, without those that are missing."""
         found: dict[str, bytes] = {}
         for some in _portions(hashes, 64):
-            answers = await ask(self._connection, "HMGET", keys_of(tenant).chunks, *some)
+            answers = await self._connection.ask("HMGET", keys_of(tenant).chunks, *some)
             found |= {name: data for name, data in zip(some, answers, strict=True) if data is not None}
         return found
 
     async def set_aside(self, tenant: str, version: int) -> None:
-        """Take a snapshot that cannot be used off the ladder; its header is kept for whoever wants to look."""
+        """Remove a snapshot that cannot be used; its header is kept for an operator to inspect."""
         keys = keys_of(tenant)
         header = await self.header(tenant, version)
         if header is not None:
-            await ask(self._connection, "HSET", keys.aside, version, header)
-        await ask(self._connection, "HDEL", keys.headers, version)
+            await self._connection.ask("HSET", keys.aside, version, header)
+        await self._connection.ask("HDEL", keys.headers, version)
 
     async def lock(self, tenant: str) -> str | None:
-        """A token for writing snapshots of this tenant, or None while another worker has it."""
+        """Lock the snapshots of a tenant; return the token, or None while another worker has the lock."""
         token = secrets.token_hex(8)
         lock = keys_of(tenant).snapshot_lock
-        got = await ask(self._connection, "SET", lock, token, "NX", "PX", LOCK_MILLISECONDS)
+        got = await self._connection.ask("SET", lock, token, "NX", "PX", LOCK_MILLISECONDS)
         return token if got else None
 
     async def release(self, tenant: str, token: str) -> None:
-        """Give the lock back."""
-        await scripts.run(self._connection, scripts.Call(scripts.RELEASE, [keys_of(tenant).snapshot_lock], [token]))
+        """Release the lock."""
+        await self._connection.run(Call(scripts.RELEASE, [keys_of(tenant).snapshot_lock], [token]))
 
     async def write(self, tenant: str, chunks: Iterable[Chunk], chunk_bytes: Callable[[Chunk], Data]) -> Written:
-        """Write the chunks that are not there yet, aside: no header names them before `commit`."""
+        """Write the chunks that are missing; no header refers to them before `commit`."""
         keys = keys_of(tenant)
-        held = {name.decode() for name in await ask(self._connection, "HKEYS", keys.chunks)}
+        held = {name.decode() for name in await self._connection.ask("HKEYS", keys.chunks)}
         wanted = {chunk.hash: chunk for chunk in chunks}
         new = [chunk for name, chunk in wanted.items() if name not in held]
         batch: dict[str, Data] = {}
@@ -98,14 +96,14 @@ class Snapshots:
 
     async def _put(self, name: str, batch: dict[str, Data]) -> None:
         if batch:
-            await ask(self._connection, "HSET", name, *chain.from_iterable(batch.items()))
+            await self._connection.ask("HSET", name, *chain.from_iterable(batch.items()))
 
     async def commit(  # noqa: PLR0913, PLR0917 - the facts of one decision
         self, tenant: str, token: str, position: Position, header: bytes, kept: int, retained_events: int
     ) -> bool:
-        """Make it the newest snapshot, drop the oldest ones, what only they used, and the log behind them.
+        """Make it the newest snapshot; drop the oldest ones, the chunks that only they used, and the log before them.
 
-        False if the lock was lost, or the log does not lead through this position.
+        False if the lock was lost, or the log did not pass through this position.
         """
         keys = keys_of(tenant)
         older = [version for version in await self.versions(tenant) if version != position.version]
@@ -113,18 +111,18 @@ class Snapshots:
         oldest = min([position.version, *staying])
         cut = min(oldest, position.version - retained_events)
         garbage = await self._garbage(tenant, header, staying)
-        arguments: list[Argument] = [token, position.born, position.version, position.chain, header]
+        arguments: list[Argument] = [token, position.incarnation, position.version, position.chain, header]
         arguments += [cut + 1 if cut > 0 else "", len(dropped), *dropped, *garbage]
         names = [keys.snapshot_lock, keys.meta, keys.log, keys.headers, keys.chunks]
-        return bool(await scripts.run(self._connection, scripts.Call(scripts.COMMIT, names, arguments)))
+        return bool(await self._connection.run(Call(scripts.COMMIT, names, arguments)))
 
     async def _garbage(self, tenant: str, header: bytes, staying: Sequence[int]) -> list[str]:
-        """Chunks that neither the new header nor one that stays refers to: also those of writers that died."""
+        """Return the chunks without a header that stays, including those of writers that died."""
         used = {chunk.hash for chunk in read_header(header).chunks}
         for version in staying:
             if kept := await self.header(tenant, version):
                 used |= {chunk.hash for chunk in read_header(kept).chunks}
-        held = {name.decode() for name in await ask(self._connection, "HKEYS", keys_of(tenant).chunks)}
+        held = {name.decode() for name in await self._connection.ask("HKEYS", keys_of(tenant).chunks)}
         return sorted(held - used)
 
 

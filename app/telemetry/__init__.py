@@ -1,1 +1,1 @@
-"""What can be seen of a worker from outside: metrics, logs, traces."""
+"""Metrics, logs and traces of a worker."""

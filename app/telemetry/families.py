@@ -1,4 +1,4 @@
-"""The metrics of one worker as prometheus-client's families. docs/metrics.md says what each of them means."""
+"""The metrics of one worker as prometheus-client families. docs/metrics.md explains each of them."""
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,10 +12,8 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
-from app.telemetry.counters import Telemetry
-from app.telemetry.histogram import Distribution
+from app.telemetry.counters import Histogram, Telemetry, TenantSeries
 from app.telemetry.readings import Rates, TenantReading, WorkerReading
-from app.telemetry.tenant_counters import TenantMeter
 
 CLASSES = ("normal", "anomaly")
 CELLS = [(label, predicted) for label in CLASSES for predicted in CLASSES]
@@ -43,9 +41,9 @@ RATES: tuple[tuple[str, str, Callable[[Rates], float | None]], ...] = (
 
 
 def families(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
-    """Everything, in the order of the manual."""
-    meters = dict(telemetry.tenants.meters())
-    yield from _of_labels(meters)
+    """Yield all metrics, in the order of docs/metrics.md."""
+    series = dict(telemetry.tenants.series())
+    yield from _of_labels(series)
     yield from _of_states(reading.tenants)
     yield from _of_requests(telemetry)
     yield from _of_store(telemetry, reading)
@@ -55,24 +53,26 @@ def families(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
     yield build
 
 
-def _of_labels(meters: Mapping[str, TenantMeter]) -> Iterator[Metric]:
+def _of_labels(tenants: Mapping[str, TenantSeries]) -> Iterator[Metric]:
     given = CounterMetricFamily(
-        "sluice_labels", "Labels given, and what the model said just before.", labels=("tenant", "label", "predicted")
+        "sluice_labels",
+        "Labels, by the verdict just before learning.",
+        labels=("tenant", "label", "predicted"),
     )
     served = CounterMetricFamily(
-        "sluice_served_labels", "The same, by what had been served.", labels=("tenant", "label", "predicted")
+        "sluice_served_labels", "Labels, by the verdict that had been served.", labels=("tenant", "label", "predicted")
     )
-    predictions = CounterMetricFamily("sluice_predictions", "Verdicts given.", labels=("tenant", "predicted"))
-    for name, meter in meters.items():
+    predictions = CounterMetricFamily("sluice_predictions", "Predictions made.", labels=("tenant", "predicted"))
+    for name, series in tenants.items():
         for cell, (label, predicted) in enumerate(CELLS):
-            given.add_metric([name, label, predicted], meter.labels[cell])
-            served.add_metric([name, label, predicted], meter.served[cell])
-        for predicted, count in zip(CLASSES, meter.predictions, strict=True):
+            given.add_metric([name, label, predicted], series.labels[cell])
+            served.add_metric([name, label, predicted], series.served[cell])
+        for predicted, count in zip(CLASSES, series.predictions, strict=True):
             predictions.add_metric([name, predicted], count)
     yield from (given, served, predictions)
-    scores = [((name,), meter.scores) for name, meter in meters.items()]
-    yield _histogram("sluice_prediction_score", "Scores of verdicts.", ("tenant",), scores)
-    delays = [((name,), meter.delays) for name, meter in meters.items()]
+    scores = [((name,), series.scores) for name, series in tenants.items()]
+    yield _histogram("sluice_prediction_score", "Scores of predictions.", ("tenant",), scores)
+    delays = [((name,), series.delays) for name, series in tenants.items()]
     yield _histogram("sluice_label_delay_seconds", "From a prediction to its label.", ("tenant",), delays)
 
 
@@ -88,12 +88,12 @@ def _of_states(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
 
 def _of_drift(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
     drifts = [((one.name, drift.label), drift) for one in tenants for drift in one.drifts]
-    changes = [((*whose, "worse"), drift.worse) for whose, drift in drifts]
-    changes += [((*whose, "better"), drift.better) for whose, drift in drifts]
+    changes = [((*labels_of, "worse"), drift.worse) for labels_of, drift in drifts]
+    changes += [((*labels_of, "better"), drift.better) for labels_of, drift in drifts]
     yield _gauge("sluice_drift_changes", "Changes of the error rate found.", ("tenant", "label", "direction"), changes)
-    errors = [(whose, drift.error) for whose, drift in drifts]
+    errors = [(labels_of, drift.error) for labels_of, drift in drifts]
     yield _gauge("sluice_drift_error_ratio", "Error rate since the last change.", ("tenant", "label"), errors)
-    labels = [(whose, drift.labels) for whose, drift in drifts]
+    labels = [(labels_of, drift.labels) for labels_of, drift in drifts]
     yield _gauge("sluice_drift_window_labels", "Labels since the last change.", ("tenant", "label"), labels)
 
 
@@ -107,7 +107,7 @@ def _of_requests(telemetry: Telemetry) -> Iterator[Metric]:
         "sluice_http_request_duration_seconds", "Time to answer.", ("method", "route"), requests.durations.items()
     )
     yield GaugeMetricFamily("sluice_http_requests_in_progress", "Requests under way.", value=requests.in_progress)
-    shed = CounterMetricFamily("sluice_requests_shed", "Requests refused for want of capacity.", labels=("reason",))
+    shed = CounterMetricFamily("sluice_requests_shed", "Requests refused by a limit.", labels=("reason",))
     for reason, count in requests.shed.items():
         shed.add_metric([reason], count)
     yield shed
@@ -125,9 +125,9 @@ def _of_store(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
     for name, count in commands.errors.items():
         errors.add_metric([name], count)
     yield errors
-    yield GaugeMetricFamily("sluice_store_up", "Whether the store was there at the last look.", reading.store_up)
+    yield GaugeMetricFamily("sluice_store_up", "Whether the store answered last time.", reading.store_up)
     yield GaugeMetricFamily(
-        "sluice_store_contact_age_seconds", "Time since the store was last there.", reading.store_contact_age_seconds
+        "sluice_store_contact_age_seconds", "Time since the store last answered.", reading.store_contact_age_seconds
     )
 
 
@@ -136,15 +136,15 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
     yield GaugeMetricFamily("sluice_tenants_memory_bytes", "Memory of tenants.", reading.tenants_memory_bytes)
     yield GaugeMetricFamily("sluice_tenants_damaged", "Tenants that cannot be loaded.", reading.tenants_damaged)
     yield CounterMetricFamily("sluice_tenant_loads", "Tenants loaded.", telemetry.loads)
-    yield CounterMetricFamily("sluice_tenant_evictions", "Tenants dropped for want of memory.", telemetry.evictions)
-    yield CounterMetricFamily("sluice_log_repairs", "Logs put in order.", telemetry.repairs)
+    yield CounterMetricFamily("sluice_tenant_evictions", "Tenants evicted to free memory.", telemetry.evictions)
+    yield CounterMetricFamily("sluice_log_repairs", "Logs repaired.", telemetry.repairs)
     snapshots = CounterMetricFamily("sluice_snapshots", "Snapshots.", labels=("result",))
     snapshots.add_metric(["taken"], telemetry.snapshots_taken)
     snapshots.add_metric(["failed"], telemetry.snapshots_failed)
     yield snapshots
     yield CounterMetricFamily("sluice_snapshot_written_bytes", "Written for snapshots.", telemetry.snapshot_bytes)
     yield GaugeMetricFamily(
-        "sluice_pending_waiting_bytes", "Kept predictions on their way.", reading.pending_waiting_bytes
+        "sluice_pending_waiting_bytes", "Kept predictions that are not written yet.", reading.pending_waiting_bytes
     )
     yield CounterMetricFamily("sluice_predictions_not_kept", "Predictions that were not kept.", telemetry.not_kept)
 
@@ -152,7 +152,7 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
 def _gauge(
     name: str, text: str, labels: tuple[str, ...], samples: Iterable[tuple[tuple[str, ...], float | None]]
 ) -> GaugeMetricFamily:
-    """A sample for each that is defined."""
+    """Add a sample for each defined value."""
     family = GaugeMetricFamily(name, text, labels=labels)
     for values, value in samples:
         if value is not None:
@@ -161,9 +161,9 @@ def _gauge(
 
 
 def _histogram(
-    name: str, text: str, labels: tuple[str, ...], samples: Iterable[tuple[tuple[str, ...], Distribution]]
+    name: str, text: str, labels: tuple[str, ...], samples: Iterable[tuple[tuple[str, ...], Histogram]]
 ) -> HistogramMetricFamily:
     family = HistogramMetricFamily(name, text, labels=labels)
-    for values, distribution in samples:
-        family.add_metric(values, distribution.cumulative(), distribution.total)
+    for values, histogram in samples:
+        family.add_metric(values, histogram.cumulative(), histogram.total)
     return family

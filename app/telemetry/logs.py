@@ -1,4 +1,4 @@
-"""Log lines: JSON for machines, text for a terminal. Facts of a request stand beside the sentence, never inputs."""
+"""Log lines: JSON for machines, text for a terminal. Facts of a request stand beside the message; inputs never do."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ FACTS: Final = "facts"  # logger.info("...", extra={FACTS: {...}})
 
 
 def configure(level: str, form: str, stream: TextIO | None = None) -> None:
-    """Let all loggers write to standard error; `auto` is text where somebody looks, else JSON."""
+    """Send all loggers to standard error; `auto` means text on a terminal and JSON elsewhere."""
     stream = stream or sys.stderr
     handler = logging.StreamHandler(stream)
     as_text = form == "text" or (form == "auto" and stream.isatty())
@@ -24,10 +24,10 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """A line is an object: at, level, logger, message, the facts, and what was raised."""
+    """One JSON object per line: at, level, logger, message, the facts, and the exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, whatever the message contains."""
+        """Return one line, whatever the message contains."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {
             "at": at.replace("+00:00", "Z"),
@@ -41,13 +41,12 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Time, level, sentence, and the facts behind it."""
+    """Time, level, message, and the facts in brackets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Readable, and nearly always one line."""
-        facts = getattr(record, FACTS, {})
-        told = " ".join(f"{name}={value}" for name, value in facts.items())
+        """Return one line, and the traceback below it if there is one."""
+        facts = " ".join(f"{name}={value}" for name, value in getattr(record, FACTS, {}).items())
         logger = "" if record.name.startswith(OWN) else f"{record.name}: "
         at = self.formatTime(record, "%H:%M:%S")
-        line = f"{at} {record.levelname.lower():<7} {logger}{record.getMessage()}" + (f"  [{told}]" if told else "")
+        line = f"{at} {record.levelname.lower():<7} {logger}{record.getMessage()}" + (f"  [{facts}]" if facts else "")
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line

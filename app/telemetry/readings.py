@@ -1,4 +1,4 @@
-"""What the parts of a worker say when they are asked how they are."""
+"""Readings: the state of a worker and its tenants at one moment, as gauges show it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Accuracy of some verdicts; None where it is not defined."""
+    """Accuracy over one set of verdicts; None where it is undefined."""
 
     verdict: str
     window: str
@@ -16,8 +16,8 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class DriftOfClass:
-    """What the change detector of one class says."""
+class DriftReading:
+    """The drift detector of one class."""
 
     label: str
     worse: int
@@ -28,11 +28,11 @@ class DriftOfClass:
 
 @dataclass(frozen=True, slots=True)
 class TenantReading:
-    """A tenant in memory, at one moment."""
+    """A tenant in memory."""
 
     name: str
     rates: Sequence[Rates]
-    drifts: Sequence[DriftOfClass]
+    drifts: Sequence[DriftReading]
     version: int
     features: int
     nonzero_weights: int | None
@@ -45,15 +45,15 @@ class TenantReading:
 
     @property
     def sparsity(self) -> float | None:
-        """Share of features without a weight."""
+        """Return the share of features without a weight."""
         if not self.features or self.nonzero_weights is None:
             return None
-        return max(0.0, 1.0 - self.nonzero_weights / self.features)  # features may have come since the last look
+        return max(0.0, 1.0 - self.nonzero_weights / self.features)  # features may have been added since the survey
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerReading:
-    """A worker, at one moment."""
+    """A worker."""
 
     store_up: bool
     store_contact_age_seconds: float

@@ -1,4 +1,4 @@
-"""Spans of requests for an OpenTelemetry collector: only where SLUICE_TRACES_URL names one."""
+"""OpenTelemetry spans of requests, if SLUICE_TRACES_URL names a collector."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,8 +8,8 @@ from app.learning.errors import BadSetting
 MISSING = "SLUICE_TRACES_URL is set, but OpenTelemetry is not installed: pip install 'sluice[tracing]'"
 
 
-class Tracing:
-    """Makes a span of each request, as part of the client's trace if it has one."""
+class RequestTracer:
+    """Exports a span for each request, as part of the client's trace if it sent one."""
 
     def __init__(self, url: str, **resource: str) -> None:
         try:
@@ -28,7 +28,7 @@ class Tracing:
         self._kind = SpanKind.SERVER
 
     def trace(self, headers: Iterable[tuple[bytes, bytes]], begin: float, end: float, facts: dict[str, Any]) -> None:
-        """A request is over; `begin` and `end` are seconds since 1970."""
+        """Record a finished request; `begin` and `end` are Unix times in seconds."""
         carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         span = self._tracer.start_span(
             f"{facts['method']} {facts['route']}",
@@ -46,5 +46,5 @@ class Tracing:
         span.end(int(end * 1e9))
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send the spans that are still queued."""
         self._provider.shutdown()

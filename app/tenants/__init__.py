@@ -1,1 +1,1 @@
-"""The tenants of this worker: loading, learning in the log's order, snapshots, pending predictions."""
+"""The tenants of a worker: cache, log writer and follower, recovery and repair, snapshots, kept predictions."""

@@ -1,117 +1,183 @@
-"""Which tenants are in memory: loaded once on first use, dropped least recently used first."""
+"""The memory of a worker: its tenants, evicted least recently used first, and the log entries it lately applied.
 
-import asyncio
+Tenants are hidden from Python's garbage collector. It looks for cycles in all objects, and the worker serves nothing
+meanwhile: the objects of 100,000 tenants took more than a second. A tenant has no cycles, so it is freed with its last
+reference anyway.
+"""
+
+import ctypes
+import gc
 import logging
-import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 
+from app.learning.state import Outcome
+from app.storage.event_log import Entry, Position, next_chain
 from app.telemetry.counters import Telemetry
-from app.tenants.errors import TenantDamaged
-from app.tenants.garbage_collection import spare, spare_all_in
-from app.tenants.recovery import Recovery
-from app.tenants.tenant import Giver, Tenant
+from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
 
-DAMAGED_SECONDS = 5.0  # a tenant that cannot be loaded is not tried again before
-OVERHEAD_BYTES = 12_000  # of a tenant in memory, beside its table and its names
+TENANT_OVERHEAD_BYTES = 12_000  # of a tenant, without its table and its names
+RECENT_BYTES = 32 << 20
+ENTRY_OVERHEAD_BYTES = 400
+# Only these types, and no memoryviews, for example: an object that the collector does not track must be freed safely.
+CONTAINERS = (dict, list, tuple)
+STATE_MODULES = ("app.learning.", "kernels.")  # of the classes in a tenant's state
+
+_untrack = ctypes.pythonapi.PyObject_GC_UnTrack
+_untrack.argtypes, _untrack.restype = [ctypes.py_object], None
 
 
-class Holding:
+class RecentEntries:
+    """The last entries that this worker has applied, of all tenants, in case that the store loses them."""
+
+    def __init__(self, bytes_kept: int = RECENT_BYTES) -> None:
+        self._bytes_kept = bytes_kept
+        self._bytes = 0
+        self._entries: OrderedDict[tuple[str, int], Entry] = OrderedDict()
+        self._versions: dict[str, set[int]] = {}  # by incarnation, so that `forget` need not search all entries
+
+    def remember(self, incarnation: str, entry: Entry) -> None:
+        """Keep an entry; drop the oldest ones beyond the limit."""
+        self._drop(incarnation, entry.version)
+        self._entries[incarnation, entry.version] = entry
+        self._versions.setdefault(incarnation, set()).add(entry.version)
+        self._bytes += len(entry.payload) + ENTRY_OVERHEAD_BYTES
+        while self._bytes > self._bytes_kept:
+            self._drop(*next(iter(self._entries)))
+
+    def has(self, position: Position) -> bool:
+        """Whether the entry that led to exactly this position is known."""
+        entry = self._entries.get((position.incarnation, position.version))
+        return entry is not None and entry.chain == position.chain
+
+    def forget(self, incarnation: str) -> None:
+        """Drop the entries of an incarnation whose log has another history now."""
+        for version in list(self._versions.get(incarnation, ())):
+            self._drop(incarnation, version)
+
+    def leading_to(self, position: Position) -> list[Entry]:
+        """Return the last entries up to a position, in order, as far back as they are known without gap or fork."""
+        found: list[Entry] = []
+        for version in range(position.version, 0, -1):
+            entry = self._entries.get((position.incarnation, version))
+            if entry is None or not _precedes(entry, found[-1] if found else None, position):
+                break
+            found.append(entry)
+        return found[::-1]
+
+    def _drop(self, incarnation: str, version: int) -> None:
+        entry = self._entries.pop((incarnation, version), None)
+        if entry is None:
+            return
+        self._bytes -= len(entry.payload) + ENTRY_OVERHEAD_BYTES
+        versions = self._versions[incarnation]
+        versions.remove(version)
+        if not versions:
+            del self._versions[incarnation]
+
+
+def _precedes(entry: Entry, following: Entry | None, position: Position) -> bool:
+    if following is None:
+        return entry.chain == position.chain
+    return next_chain(entry.chain, following.payload) == following.chain
+
+
+class TenantCache:
     """The tenants in memory, the least recently used first."""
 
-    def __init__(
-        self, recovery: Recovery, budget_bytes: int, telemetry: Telemetry | None = None, max_weights_moved: int = 0
-    ) -> None:
-        self._recovery = recovery
-        self._max_weights_moved = max_weights_moved
-        self._telemetry = telemetry or Telemetry()
+    def __init__(self, budget_bytes: int, recent: RecentEntries, telemetry: Telemetry) -> None:
         self._budget_bytes = budget_bytes
-        self._loading: dict[str, asyncio.Task[Tenant | None]] = {}
+        self._recent = recent
+        self._telemetry = telemetry
         self._sizes: dict[str, int] = {}
-        self._bytes = 0
+        self.bytes = 0
         self.tenants: OrderedDict[str, Tenant] = OrderedDict()
-        self.unsaved: dict[str, Tenant] = {}  # those that have learnt something since their newest snapshot
-        self.damaged: dict[str, tuple[TenantDamaged, float]] = {}
-        self.giver: Giver | None = None
+        self.unsaved: dict[str, Tenant] = {}  # with events since their newest snapshot
 
     def held(self, name: str) -> Tenant | None:
-        """A tenant that is in memory, which is used now."""
+        """Return a tenant if it is in memory, and count that as a use."""
         tenant = self.tenants.get(name)
         if tenant is not None:
             self.tenants.move_to_end(name)
         return tenant
 
-    async def load(self, name: str) -> Tenant | None:
-        """A tenant, from memory or else from the store; None if there is none. Those who ask at once load it once."""
-        if tenant := self.held(name):
-            return tenant
-        self._refuse_damaged(name)
-        task = self._loading.get(name)
-        if task is None:
-            task = asyncio.create_task(self._load(name))
-            self._loading[name] = task
-        return await asyncio.shield(task)
-
-    async def _load(self, name: str) -> Tenant | None:
-        try:
-            tenant = await self._recovery.load(name)
-        except TenantDamaged as error:
-            logger.error("%s", error)  # noqa: TRY400 - the sentence says it all
-            self.damaged[name] = (error, time.monotonic() + DAMAGED_SECONDS)
-            raise
-        finally:
-            del self._loading[name]  # at once: whoever comes now must look for himself
-        self.damaged.pop(name, None)
-        if tenant is not None:
-            self._telemetry.loads += 1
-            tenant.giver = self.giver
-            tenant.max_weights_moved = self._max_weights_moved
-            tenant.watch = self._telemetry.tenants.of(name)
-            spare(tenant)
-            self.tenants[name] = tenant
-            spare_all_in(self.tenants)
-            spare_all_in(self._telemetry.tenants.watches)
-            self.measure(tenant)
-        return tenant
-
-    def _refuse_damaged(self, name: str) -> None:
-        error, until = self.damaged.get(name, (None, 0.0))
-        if error is not None and time.monotonic() < until:
-            raise error
+    def add(self, tenant: Tenant) -> None:
+        """Add a tenant that was loaded."""
+        tenant.counter = self._telemetry.tenants.of(tenant.name)
+        hide_from_collector(tenant)
+        self.tenants[tenant.name] = tenant
+        hide_dict_from_collector(self.tenants)
+        hide_dict_from_collector(self._telemetry.tenants.counters)
+        self.measure(tenant)
 
     def drop(self, tenant: Tenant) -> None:
-        """Forget a tenant; its log and its snapshots have everything."""
+        """Remove a tenant; its log and its snapshots have everything."""
         if self.tenants.get(tenant.name) is tenant:
             del self.tenants[tenant.name]
             self.unsaved.pop(tenant.name, None)
-            self._bytes -= self._sizes.pop(tenant.name, 0)
+            self.bytes -= self._sizes.pop(tenant.name, 0)
+
+    def apply_each(self, tenant: Tenant, entries: Sequence[Entry]) -> dict[int, Outcome]:
+        """Apply entries one by one, and remember them; return the outcome of each version."""
+        outcomes = {}
+        for entry in entries:
+            outcomes[entry.version] = tenant.apply(entry)
+            self._recent.remember(tenant.incarnation, entry)
+        self.measure(tenant)
+        return outcomes
+
+    def apply_all(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
+        """Apply entries together, which is faster, and remember them."""
+        tenant.apply_all(entries)
+        for entry in entries:
+            self._recent.remember(tenant.incarnation, entry)
+        self.measure(tenant)
 
     def measure(self, tenant: Tenant) -> None:
-        """A tenant has come or learnt: count its memory anew, and make room if that is too much."""
-        if self.tenants.get(tenant.name) is tenant:
-            if tenant.state.version > tenant.snapshot_version:
-                self.unsaved[tenant.name] = tenant
-                spare_all_in(self.unsaved)
-            size = tenant.state.bytes + OVERHEAD_BYTES
-            self._bytes += size - self._sizes.get(tenant.name, 0)
-            self._sizes[tenant.name] = size
-            self._make_room(tenant)
+        """Measure a tenant that was loaded or has learnt; evict others if memory exceeds the budget."""
+        if self.tenants.get(tenant.name) is not tenant:
+            return
+        if tenant.state.version > tenant.snapshot_version:
+            self.unsaved[tenant.name] = tenant
+            hide_dict_from_collector(self.unsaved)
+        size = tenant.state.bytes + TENANT_OVERHEAD_BYTES
+        self.bytes += size - self._sizes.get(tenant.name, 0)
+        self._sizes[tenant.name] = size
+        if self.bytes > self._budget_bytes:
+            self._evict(tenant)
 
-    def _make_room(self, staying: Tenant) -> None:
-        leaving, too_much = [], self._bytes - self._budget_bytes
+    def _evict(self, staying: Tenant) -> None:
+        evicted, excess = [], self.bytes - self._budget_bytes
         for tenant in self.tenants.values():
-            if too_much <= 0:
+            if excess <= 0:
                 break
             if tenant is not staying and not tenant.in_flight and not tenant.lock.locked():
-                leaving.append(tenant)
-                too_much -= self._sizes[tenant.name]
-        for tenant in leaving:
-            logger.info("tenant %s leaves memory (%d bytes)", tenant.name, self._sizes[tenant.name])
+                evicted.append(tenant)
+                excess -= self._sizes[tenant.name]
+        for tenant in evicted:
+            logger.info("tenant %s is evicted from memory (%d bytes)", tenant.name, self._sizes[tenant.name])
             self._telemetry.evictions += 1
             self.drop(tenant)
 
-    @property
-    def bytes(self) -> int:
-        """Memory of all tenants here."""
-        return self._bytes
+
+def hide_from_collector(tenant: Tenant) -> None:
+    """Untrack everything that only this tenant refers to."""
+    parts: list[object] = [tenant.lock, tenant.counter, tenant.state]
+    for part in (tenant, *parts):
+        _untrack(part)
+    while parts:
+        parts = [each for each in gc.get_referents(*parts) if gc.is_tracked(each) and _is_state(each)]
+        for part in parts:
+            _untrack(part)
+
+
+def hide_dict_from_collector(tenants: Mapping[str, object]) -> None:
+    """Untrack a dict of all tenants. Adding an item tracks it again."""
+    _untrack(tenants)
+
+
+def _is_state(part: object) -> bool:
+    kind = type(part)
+    return kind in CONTAINERS or kind.__module__.startswith(STATE_MODULES)

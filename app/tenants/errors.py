@@ -1,20 +1,20 @@
-"""What can be wrong with a tenant, or with what is asked of it."""
+"""Errors of tenants, and of requests about them."""
 
 from app.learning.errors import SluiceError
 
 
 class TenantUnknown(SluiceError):
-    """No tenant has this name, and none is to be created by the way."""
+    """No tenant has this name, and the request does not create one."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no tenant {name!r}; create it with PUT /tenants/{name}")
 
 
 class TenantExists(SluiceError):
-    """A tenant that is to be imported is there already."""
+    """An import without `replace` names a tenant that exists."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"tenant {name!r} exists; import with replace=true to put the model in its place")
+        super().__init__(f"tenant {name!r} exists; import with replace=true to replace it with this model")
 
 
 class TooManyTenants(SluiceError):
@@ -25,28 +25,28 @@ class TooManyTenants(SluiceError):
 
 
 class TenantDamaged(SluiceError):
-    """A tenant whose state cannot be rebuilt from what the store holds."""
+    """The state of a tenant cannot be rebuilt from the store."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"tenant {name!r} cannot be loaded: {reason}")
 
 
 class LogReplaced(SluiceError):
-    """The log is not the one that this worker has followed; it is being put in order."""
+    """The log is not the one that this worker has followed; the worker is repairing the tenant."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the log of tenant {name!r} was replaced or lost; nothing was learnt, try again in a moment")
 
 
 class FeedbackConflict(SluiceError):
-    """A feedback_id that was used for something else."""
+    """A feedback_id was used before for other feedback."""
 
     def __init__(self, feedback_id: str) -> None:
         super().__init__(f"feedback_id {feedback_id!r} was used before with another label or input")
 
 
 class UpdateVetoed(SluiceError):
-    """Feedback that would change too much of a model at once."""
+    """The label would change too many weights at once."""
 
     def __init__(self, features: int, at_most: int) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class UpdateVetoed(SluiceError):
 
 
 class PredictionExpired(SluiceError):
-    """A prediction whose input is not kept."""
+    """The input of a prediction is not kept."""
 
     def __init__(self, prediction_id: str) -> None:
         super().__init__(f"prediction {prediction_id!r} is not kept (any more); send its input instead")
@@ -69,16 +69,17 @@ class SnapshotBusy(SluiceError):
 
 
 class TooManyExports(SluiceError):
-    """Each export holds a copy of a model, and there are enough of them."""
+    """Each export holds a copy of a model, so their number is limited."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"{limit:,} exports are under way here, which is the limit (SLUICE_MAX_CONCURRENT_EXPORTS); try again later"
+            f"{limit:,} exports are in progress here, which is the limit (SLUICE_MAX_CONCURRENT_EXPORTS); "
+            "try again later"
         )
 
 
 class FeedbackForgotten(SluiceError):
-    """Feedback that was learnt, but so long ago that its answer cannot be made again."""
+    """The feedback was learnt so long ago that its answer cannot be computed again."""
 
     def __init__(self, feedback_id: str, version: int) -> None:
         super().__init__(

@@ -1,80 +1,58 @@
-"""Feedback from arrival to outcome: append, learn, and the same answer for whoever asks twice."""
+"""Feedback that was sent before: a retry gets its first answer, another use of the same id a conflict."""
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.learning.errors import SluiceError
 from app.learning.events import Served
 from app.learning.state import Outcome
 from app.storage.event_codec import decode_record, served_by
-from app.storage.event_log import Draft, Used
+from app.storage.event_log import Draft, Duplicate
 from app.tenants.errors import FeedbackConflict, FeedbackForgotten
-from app.tenants.label_counts import count_label
-from app.tenants.log_writer import OWN, Appender
+from app.tenants.log_writer import OWN, count_label
 from app.tenants.recovery import Recovery
-from app.tenants.tenant import Feedback, Given, Tenant, new_feedback_id
+from app.tenants.tenant import FeedbackResult, Tenant
 
 
 @dataclass(frozen=True, slots=True)
-class Giving:
-    """How feedback is given to the tenants of this worker."""
+class FeedbackHistory:
+    """Finds the first answers to feedback, in memory or in the log."""
 
-    appender: Appender
     recovery: Recovery
 
-    async def give(self, tenant: Tenant, feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
-        """Give several in order; an error stands in place of one that was refused."""
-        now = time.time_ns() // 1_000_000
-        drafts = [_drafted(tenant, each, now) for each in feedback]
-        good = [draft for draft in drafts if isinstance(draft, Draft)]
-        results = iter(await self.appender.append(tenant, good) if good else ())
-        return [
-            draft if isinstance(draft, SluiceError) else await self._given(tenant, each, draft, next(results))
-            for each, draft in zip(feedback, drafts, strict=True)
-        ]
-
-    async def again(self, tenant: Tenant, feedback_id: str, label: int) -> tuple[Given, Served | None] | None:
-        """The answer to feedback that was given before under this id, though its input is not known any more."""
-        used = await self.recovery.log.used(tenant.name, tenant.born, feedback_id)
-        if used is None:
-            return None
-        if not used.fingerprint.startswith(f"{label}:"):
-            raise FeedbackConflict(feedback_id)
-        outcome = await self._outcome_of(tenant, used.version)
-        if outcome is None:
-            raise FeedbackForgotten(feedback_id, used.version)
-        entries = await self.recovery.log.read(tenant.name, used.version - 1, 1)
-        served = served_by(decode_record(entries[0].payload)) if entries else None
-        return Given(feedback_id, outcome, duplicate=True), served
-
-    async def _given(
-        self, tenant: Tenant, feedback: Feedback, draft: Draft, result: Outcome | Used
-    ) -> Given | SluiceError:
-        feedback_id = feedback.feedback_id or new_feedback_id()
-        if isinstance(result, Outcome):
-            return Given(feedback_id, result, duplicate=False)
-        if result.fingerprint not in {OWN, draft.fingerprint}:
+    async def repeated(
+        self, tenant: Tenant, feedback_id: str, draft: Draft, earlier: Duplicate
+    ) -> FeedbackResult | SluiceError:
+        """Return the first answer to a draft whose feedback_id was used before."""
+        if earlier.fingerprint not in {OWN, draft.fingerprint}:
             return FeedbackConflict(feedback_id)
-        outcome = await self._outcome_of(tenant, result.version)
+        outcome = await self._outcome_of(tenant, earlier.version)
         if outcome is None:
-            return FeedbackForgotten(feedback_id, result.version)
-        if result.fingerprint == OWN:
+            return FeedbackForgotten(feedback_id, earlier.version)
+        if earlier.fingerprint == OWN:
             count_label(tenant, draft.payload, outcome)
-        return Given(feedback_id, outcome, duplicate=result.fingerprint != OWN)
+        return FeedbackResult(feedback_id, outcome, duplicate=earlier.fingerprint != OWN)
+
+    async def earlier_answer(
+        self, tenant: Tenant, feedback_id: str, label: int
+    ) -> tuple[FeedbackResult, Served | None] | None:
+        """Return the answer to earlier feedback with this id, even if its input is no longer kept."""
+        earlier = await self.recovery.log.duplicate(tenant.name, tenant.incarnation, feedback_id)
+        if earlier is None:
+            return None
+        if not earlier.fingerprint.startswith(f"{label}:"):
+            raise FeedbackConflict(feedback_id)
+        outcome = await self._outcome_of(tenant, earlier.version)
+        if outcome is None:
+            raise FeedbackForgotten(feedback_id, earlier.version)
+        entries = await self.recovery.log.read(tenant.name, earlier.version - 1, 1)
+        served = served_by(decode_record(entries[0].payload)) if entries else None
+        return FeedbackResult(feedback_id, outcome, duplicate=True), served
 
     async def _outcome_of(self, tenant: Tenant, version: int) -> Outcome | None:
-        """From memory, else by doing it once more on a copy."""
+        """Return an outcome from memory, or replay the event on a copy."""
         outcome = tenant.outcome_of(version)
         if outcome is None:
-            outcome = await self.recovery.outcome_of(tenant.name, tenant.born, version)
+            outcome = await self.recovery.outcome_of(tenant.name, tenant.incarnation, version)
             if outcome is not None:
                 tenant.remember(version, outcome)
         return outcome
-
-
-def _drafted(tenant: Tenant, feedback: Feedback, now: int) -> Draft | SluiceError:
-    try:
-        return tenant.draft(feedback, now)
-    except SluiceError as refused:
-        return refused

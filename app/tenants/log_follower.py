@@ -1,48 +1,95 @@
-"""Following the logs of the tenants in memory: at once by the change feeds, and a look at all of them now and then."""
+"""The follower of the logs: the change feeds announce new entries at once, and a periodic comparison finds the rest."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 
-from app.storage.change_feed import Feeds
+from app.storage.change_feed import ChangeFeeds
 from app.storage.errors import StoreDamaged, StoreUnavailable
-from app.storage.event_log import Log, Meta, Position
+from app.storage.event_log import Entry, EventLog, Meta, Position
 from app.storage.redis_keys import SHARDS
+from app.tenants.cache import RecentEntries, TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
-from app.tenants.repair import Mending
-from app.tenants.replay import CatchingUp
+from app.tenants.recovery import ENTRIES_AT_ONCE, Recovery
+from app.tenants.repair import Repair
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
 
-LOOK_SECONDS = 1.0
-LOOKED_AT_ONCE = 1000
-ASKED_AT_ONCE = 100  # of these: whoever wants something meanwhile waits for no more
+COMPARE_SECONDS = 1.0
+COMPARED_AT_ONCE = 1000
+ASKED_AT_ONCE = 100  # of these in one round trip: other commands wait no longer than for one
 RETRY_SECONDS = 0.2
 DELETED = -1  # or replaced by an import
+FEW_ENTRIES = 32  # are applied one by one, so that their outcomes are remembered
 
 
-class Follower:
-    """One for each worker."""
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """Applies entries that others have appended, in the order of the log, under the lock of the tenant."""
+
+    log: EventLog
+    recovery: Recovery
+    recent: RecentEntries
+    cache: TenantCache
+
+    async def catch_up(self, tenant: Tenant, version: int) -> None:
+        """Apply the log at least up to a version; raise LogReplaced if it does not follow the tenant's state."""
+        async with tenant.lock:
+            await self.catch_up_locked(tenant, version)
+
+    async def catch_up_locked(self, tenant: Tenant, version: int) -> None:
+        """Do the same for a caller that holds the lock."""
+        while tenant.state.version < version:
+            entries = await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE)
+            if not entries:
+                raise LogReplaced(tenant.name)
+            if entries[0].version > tenant.state.version + 1:  # trimmed: this worker was behind for long
+                await self._reload(tenant)
+            else:
+                self._apply(tenant, entries)
+
+    def has_passed(self, tenant: Tenant, position: Position) -> bool:
+        """Whether the tenant is known to have passed through a position; its version alone does not prove it."""
+        return position == tenant.position or self.recent.has(position)
+
+    def _apply(self, tenant: Tenant, entries: list[Entry]) -> None:
+        if tenant.in_flight or len(entries) <= FEW_ENTRIES:
+            self.cache.apply_each(tenant, entries)
+        else:
+            self.cache.apply_all(tenant, entries)
+
+    async def _reload(self, tenant: Tenant) -> None:
+        fresh = await self.recovery.load(tenant.name)
+        if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
+            raise LogReplaced(tenant.name)
+        tenant.replace_by(fresh)
+        self.cache.measure(tenant)
+
+
+class LogFollower:
+    """Follows the logs of all tenants in memory, and knows whether the store is available. One for each worker."""
 
     def __init__(
-        self, feeds: Feeds, log: Log, catching_up: CatchingUp, mending: Mending, held: Mapping[str, Tenant]
+        self, feeds: ChangeFeeds, log: EventLog, replayer: Replayer, repair: Repair, held: Mapping[str, Tenant]
     ) -> None:
         self._feeds = feeds
         self._log = log
-        self._catching_up = catching_up
-        self._mending = mending
+        self._replayer = replayer
+        self._repair = repair
         self._held = held
-        self._round: Iterator[str] = iter(())  # names of those who have yet to be looked at
+        self._to_compare: Iterator[str] = iter(())  # names that this pass has not compared yet
         self.trouble: str | None = "no contact yet"
+        self.away = feeds.away  # change feeds on cluster nodes that do not answer
         self.contact_at = time.monotonic()
         self._is_part_away = False
 
     async def follow(self) -> None:
-        """Apply what others append, until cancelled."""
+        """Apply the entries that others append, until cancelled."""
         begun = False
         while True:
             try:
@@ -50,46 +97,46 @@ class Follower:
                     await self._feeds.begin()
                     begun = True
                 changes = await self._feeds.changes()
-                self._tell_of_parts()
+                self._log_away_nodes()
                 for name, version in changes.items():
                     await self._changed(name, version)
             except StoreUnavailable as error:
-                self._missed(error)
+                self._failed(error)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
-                logger.exception("following the logs")
+                logger.exception("following the logs failed")
                 await asyncio.sleep(RETRY_SECONDS)
 
-    async def look(self) -> None:
-        """Look every second where the logs stand: feeds are capped, stores can be emptied. Until cancelled."""
+    async def compare(self) -> None:
+        """Compare tenants with their logs every second, until cancelled: feeds are capped, stores can be emptied."""
         while True:
             try:
-                await self._feeds.find_again()
-                await self.look_once()
-                self._found()
+                await self._feeds.recheck_away()
+                await self.compare_once()
+                self._succeeded()
             except StoreUnavailable as error:
-                self._missed(error)
+                self._failed(error)
             except Exception:
-                logger.exception("looking at the logs")
-            await asyncio.sleep(LOOK_SECONDS)
+                logger.exception("comparing tenants with their logs failed")
+            await asyncio.sleep(COMPARE_SECONDS)
 
-    async def look_once(self) -> None:
-        """Compare some tenants in memory with their logs; the next call goes on with the next ones."""
-        tenants = [tenant for tenant in self._next() if not self._feeds.is_away(tenant.name)]
+    async def compare_once(self) -> None:
+        """Compare some tenants in memory with their logs; the next call continues with the next ones."""
+        tenants = [tenant for tenant in self._next_tenants() if not self._feeds.is_away(tenant.name)]
         if not tenants and not self._feeds.away:
             await self._log.count()
         for start in range(0, len(tenants), ASKED_AT_ONCE):
-            await self._look_at(tenants[start : start + ASKED_AT_ONCE])
+            await self._compare_all(tenants[start : start + ASKED_AT_ONCE])
 
-    def _next(self) -> list[Tenant]:
-        """Some of a round through all tenants in memory, of which some may have left since it began."""
-        names = list(islice(self._round, LOOKED_AT_ONCE))
+    def _next_tenants(self) -> list[Tenant]:
+        """Return the next tenants of a pass over all tenants, without those that were evicted since it began."""
+        names = list(islice(self._to_compare, COMPARED_AT_ONCE))
         if not names:
-            self._round = iter(tuple(self._held))  # of a tuple of names the collector looks through nothing
-            names = list(islice(self._round, LOOKED_AT_ONCE))
+            self._to_compare = iter(tuple(self._held))  # the garbage collector need not search a tuple of strings
+            names = list(islice(self._to_compare, COMPARED_AT_ONCE))
         return [self._held[name] for name in names if name in self._held]
 
-    async def _look_at(self, tenants: Sequence[Tenant]) -> None:
+    async def _compare_all(self, tenants: Sequence[Tenant]) -> None:
         before = [(tenant.state.version, tenant.chain) for tenant in tenants]
         metas = await self._log.metas([tenant.name for tenant in tenants])
         for tenant, (version, chain), meta in zip(tenants, before, metas, strict=True):
@@ -97,91 +144,81 @@ class Follower:
                 await self._compare(tenant, version, chain, meta)
 
     async def _compare(self, tenant: Tenant, version: int, chain: str, meta: Meta | StoreDamaged) -> None:
-        """`version` and `chain` are of before `meta` was read: a log never goes back behind them by itself."""
+        """Repair a tenant that is not on its log. `version` and `chain` are from before `meta` was read."""
         if isinstance(meta, StoreDamaged):
             raise meta
-        there = meta.position
-        if there is None or there.born != tenant.born or not _is_behind(version, chain, there):
-            await self._mend(tenant)
-        elif there.version > tenant.state.version:
-            tenant.hear(there.version)
-            await self.catch_up(tenant, there.version)
+        stored = meta.position
+        if stored is None or stored.incarnation != tenant.incarnation or not _can_precede(version, chain, stored):
+            await self._repair_held(tenant)
+        elif stored.version > tenant.state.version:
+            tenant.note_version(stored.version)
+            await self.catch_up(tenant, stored.version)
 
     async def _changed(self, name: str, version: int) -> None:
         tenant = self._held.get(name)
         if tenant is None:
             return
         with self._damage_noted(tenant):
-            await self._hear(tenant, version)
-
-    async def _hear(self, tenant: Tenant, version: int) -> None:
-        if version == DELETED:
-            await self._compare(tenant, tenant.state.version, tenant.chain, await self._log.meta(tenant.name))
-            return
-        tenant.hear(version)
-        # An append under way brings the tenant up to date by itself, and looks afterwards what was heard of meanwhile.
-        if version > tenant.state.version and not tenant.in_flight:
-            await self.catch_up(tenant, version)
+            if version == DELETED:
+                await self._compare(tenant, tenant.state.version, tenant.chain, await self._log.meta(name))
+                return
+            tenant.note_version(version)
+            # An append in flight brings the tenant up to date, and then checks the known version itself.
+            if version > tenant.state.version and not tenant.in_flight:
+                await self.catch_up(tenant, version)
 
     async def catch_up(self, tenant: Tenant, version: int) -> None:
-        """Apply the log up to a version; a log that does not follow on what was applied is put in order."""
+        """Apply the log up to a version; repair a tenant whose log does not follow its state."""
         with self._damage_noted(tenant):
             try:
-                await self._catching_up.to(tenant, version)
+                await self._replayer.catch_up(tenant, version)
             except LogReplaced:
-                await self._mend(tenant)
+                await self._repair_held(tenant)
 
-    async def _mend(self, tenant: Tenant) -> None:
+    async def _repair_held(self, tenant: Tenant) -> None:
         if self._held.get(tenant.name) is tenant:
-            await self._mending.mend(tenant)
+            await self._repair.repair(tenant)
 
     @contextmanager
     def _damage_noted(self, tenant: Tenant) -> Iterator[None]:
-        """A tenant that cannot be followed must not keep us from following the others."""
+        """Note damage of one tenant, and continue with the others."""
         try:
             yield
         except (StoreDamaged, TenantDamaged) as error:
             text = f"tenant {tenant.name} stays at version {tenant.state.version}: {error}"
-            if text not in self._mending.notes:
-                self._mending.note(text)
-
-    def _missed(self, error: StoreUnavailable) -> None:
-        """Something could not be asked for. In a cluster that may be a node which has just gone: the feeds tell."""
-        if not self._feeds.are_partly_there:
-            self._lost(str(error))
+            if text not in self._repair.notes:
+                self._repair.note(text)
 
     @property
     def part_trouble(self) -> str | None:
-        """What is the matter with a part of a cluster while the rest is there."""
+        """The state of a cluster of which only some nodes answer."""
         away = self._feeds.away
         return f"{len(away)} of {len(SHARDS)} shards are away ({next(iter(away.values()))})" if away else None
 
-    def trouble_with(self, tenant: str) -> str | None:
-        """What keeps a tenant's things from being written."""
-        return self.trouble or (self.part_trouble if self._feeds.is_away(tenant) else None)
-
-    def _tell_of_parts(self) -> None:
-        """Log it when nodes of a cluster go away, and when all are back."""
+    def _log_away_nodes(self) -> None:
+        """Log when nodes of a cluster fail, and when all are back."""
         away = self.part_trouble
         if away and not self._is_part_away:
-            logger.error("%s; feedback of their tenants is refused until they are back", away)
+            logger.error("%s; feedback for their tenants is refused until they are back", away)
         elif self._is_part_away and not away:
-            logger.info("in contact with all of the store")
+            logger.info("the whole store is available")
         self._is_part_away = bool(away)
 
-    def _lost(self, trouble: str) -> None:
+    def _failed(self, error: StoreUnavailable) -> None:
+        if self._feeds.are_partly_available:  # only one node of a cluster has failed; the feeds show which
+            return
         if self.trouble is None:
-            logger.error("%s; predictions go on, feedback is refused until it is back", trouble)
-        self.trouble = trouble
+            logger.error("%s; predictions continue, feedback is refused until it is back", error)
+        self.trouble = str(error)
 
-    def _found(self) -> None:
+    def _succeeded(self) -> None:
         if self.trouble is not None:
-            logger.info("in contact with the store")
+            logger.info("the store is available")
         self.trouble = None
         if not self._feeds.away:
             self.contact_at = time.monotonic()
 
 
-def _is_behind(version: int, chain: str, there: Position) -> bool:
-    """Whether a log that stands there can have gone on from here."""
-    return version < there.version or (version == there.version and chain == there.chain)
+def _can_precede(version: int, chain: str, stored: Position) -> bool:
+    """Whether a log at `stored` can have continued from here."""
+    return version < stored.version or (version == stored.version and chain == stored.chain)

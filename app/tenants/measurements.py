@@ -1,4 +1,4 @@
-"""How a worker and its tenants are, in numbers, for whoever watches them."""
+"""Measurements of a worker and its tenants for /metrics."""
 
 import asyncio
 import time
@@ -12,57 +12,59 @@ from app.learning.drift import ClassDrift
 from app.learning.prequential import WINDOW, Confusion
 from app.learning.state import TenantState
 from app.storage.errors import StoreUnavailable
-from app.telemetry.readings import DriftOfClass, Rates, TenantReading, WorkerReading
-from app.telemetry.tenant_counters import TenantWatches
-from app.tenants.cache import Holding
-from app.tenants.kept_predictions import Pending
-from app.tenants.log_follower import Follower
+from app.telemetry.counters import TenantCounters
+from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
+from app.tenants.cache import TenantCache
+from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.log_follower import LogFollower
+from app.tenants.recovery import TenantLoader
 from app.tenants.tenant import Tenant
 
-SURVEY_SECONDS = 60.0  # between two looks at every row of a model, for which feedback has to wait
-STORE_SECONDS = 0.5  # for the store to answer: whoever asks for metrics has little patience, and wants the others
-SURVEYS_SECONDS = 0.25  # of all that one reading may spend on them
+SURVEY_SECONDS = 60.0  # between two surveys of all rows of a model, during which feedback waits
+STORE_SECONDS = 0.5  # for the store to answer; without it the other metrics are still returned
+SURVEYS_SECONDS = 0.25  # for all surveys of one reading
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How many features had a weight, at one version."""
+    """The number of features with a weight, at one version."""
 
-    born: str
+    incarnation: str
     version: int
     at: float
     nonzero: int
 
 
 @dataclass(slots=True)
-class Measuring:
-    """Reads the tenants in memory that are told by name."""
+class Measurements:
+    """Measures the worker, and the tenants in memory that are exported by name."""
 
-    holding: Holding
-    follower: Follower
-    pending: Pending
-    watches: TenantWatches
+    cache: TenantCache
+    loader: TenantLoader
+    follower: LogFollower
+    kept_predictions: KeptPredictions
+    counters: TenantCounters
     _surveys: dict[str, Survey] = field(default_factory=dict)
 
     async def read(self) -> WorkerReading:
-        """All readings of this moment; what the store would have to say is left out while it is away."""
-        held = self.holding.tenants
-        named = [held[name] for name in self.watches.named() if name in held]
+        """Return the readings of this moment, without those from the store while it is unavailable."""
+        held = self.cache.tenants
+        named = [held[name] for name in self.counters.named() if name in held]
         await self._survey(named)
         kept = await self._kept([tenant.name for tenant in named])
         return WorkerReading(
             store_up=self.follower.trouble is None and self.follower.part_trouble is None,
             store_contact_age_seconds=time.monotonic() - self.follower.contact_at,
-            tenants_held=len(self.holding.tenants),
-            tenants_memory_bytes=self.holding.bytes,
-            tenants_damaged=len(self.holding.damaged),
-            pending_waiting_bytes=self.pending.waiting_bytes,
+            tenants_held=len(held),
+            tenants_memory_bytes=self.cache.bytes,
+            tenants_damaged=len(self.loader.damaged),
+            pending_waiting_bytes=self.kept_predictions.waiting_bytes,
             tenants=[self._tenant(tenant, count) for tenant, count in zip(named, kept, strict=True)],
         )
 
     def _tenant(self, tenant: Tenant, kept: int | None) -> TenantReading:
         state, now, survey = tenant.state, time.monotonic(), self._surveys.get(tenant.name)
-        behind = max(0, tenant.heard - state.version)
+        behind = max(0, tenant.known_version - state.version)
         drift = state.drift
         return TenantReading(
             name=tenant.name,
@@ -70,7 +72,7 @@ class Measuring:
             drifts=[_drift("anomaly", drift.anomaly), _drift("normal", drift.normal)],
             version=state.version,
             features=state.model.features,
-            nonzero_weights=survey.nonzero if survey and survey.born == tenant.born else None,
+            nonzero_weights=survey.nonzero if survey and survey.incarnation == tenant.incarnation else None,
             memory_bytes=state.bytes,
             log_lag_events=behind,
             log_lag_seconds=now - tenant.behind_since if behind else 0.0,
@@ -82,21 +84,21 @@ class Measuring:
     async def _kept(self, names: Sequence[str]) -> Sequence[int | None]:
         if names and self.follower.trouble is None:
             with suppress(StoreUnavailable, TimeoutError):
-                return await asyncio.wait_for(self.pending.counts(names), STORE_SECONDS)
+                return await asyncio.wait_for(self.kept_predictions.counts(names), STORE_SECONDS)
         return [None] * len(names)
 
     async def _survey(self, tenants: Sequence[Tenant]) -> None:
-        """Look at the models that have changed, the longest ago first, as far as the time allows."""
+        """Survey the models that have changed, the oldest survey first, as far as time allows."""
         end = time.monotonic() + SURVEYS_SECONDS
         self._surveys = {tenant.name: self._surveys[tenant.name] for tenant in tenants if tenant.name in self._surveys}
         for tenant in sorted(filter(self._is_due, tenants), key=self._surveyed_at):
             if time.monotonic() > end:
                 return
-            await self._look_at(tenant)
+            await self._survey_one(tenant)
 
     def _is_due(self, tenant: Tenant) -> bool:
         survey = self._surveys.get(tenant.name)
-        if survey is None or survey.born != tenant.born:
+        if survey is None or survey.incarnation != tenant.incarnation:
             return True
         return survey.version != tenant.state.version and time.monotonic() - survey.at >= SURVEY_SECONDS
 
@@ -104,12 +106,12 @@ class Measuring:
         survey = self._surveys.get(tenant.name)
         return survey.at if survey else 0.0
 
-    async def _look_at(self, tenant: Tenant) -> None:
-        if tenant.lock.locked():  # a snapshot or a repair is under way, which may take long: next time
+    async def _survey_one(self, tenant: Tenant) -> None:
+        if tenant.lock.locked():  # by a snapshot or a repair, which may take long: try next time
             return
-        async with tenant.steady():
+        async with tenant.lock:
             nonzero = await asyncio.to_thread(_nonzero, tenant.state)
-            self._surveys[tenant.name] = Survey(tenant.born, tenant.state.version, time.monotonic(), nonzero)
+            self._surveys[tenant.name] = Survey(tenant.incarnation, tenant.state.version, time.monotonic(), nonzero)
 
 
 def _nonzero(state: TenantState) -> int:
@@ -129,5 +131,5 @@ def _rate(verdict: str, window: str, counts: Confusion) -> Rates:
     return Rates(verdict, window, counts.balanced_accuracy, counts.sensitivity, counts.specificity)
 
 
-def _drift(label: str, drift: ClassDrift) -> DriftOfClass:
-    return DriftOfClass(label, drift.worse, drift.better, drift.labels, drift.error)
+def _drift(label: str, drift: ClassDrift) -> DriftReading:
+    return DriftReading(label, drift.worse, drift.better, drift.labels, drift.error)

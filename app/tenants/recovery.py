@@ -2,54 +2,66 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.learning.errors import BadSnapshot
 from app.learning.snapshot.model_file import Header, decode, read_header
 from app.learning.state import Outcome, TenantState
 from app.storage.errors import StoreDamaged
-from app.storage.event_log import Entry, Log, Position
-from app.storage.snapshots import Snapshots
+from app.storage.event_log import Entry, EventLog, Position, next_chain
+from app.storage.snapshots import SnapshotStore
+from app.telemetry.counters import Telemetry
+from app.tenants.cache import RecentEntries, TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
-from app.tenants.log_comparison import follows
-from app.tenants.recent_entries import Recent
 from app.tenants.tenant import Tenant
+
+if TYPE_CHECKING:
+    from app.tenants.feedback import FeedbackHistory
+    from app.tenants.log_writer import LogWriter
 
 logger = logging.getLogger("sluice.tenants")
 
-ENTRIES_AT_ONCE = 256  # a millisecond or two of applying, between which others have their turn
-REMEMBERED = 2048  # entries, in case that the store turns out to have lost them
-SMALL_BYTES = 1 << 16  # of a snapshot: read at once, in less time than another thread needs to begin
+ENTRIES_AT_ONCE = 256  # a millisecond or two of work, after which other tasks run
+REMEMBERED = 2048  # entries, in case that the store loses them
+SMALL_BYTES = 1 << 16  # a snapshot of this size is decoded in less time than a thread takes to start
 ATTEMPTS = 3
+DAMAGED_SECONDS = 5.0  # before another attempt to load a damaged tenant
+
+
+def follows(position: Position, entry: Entry) -> bool:
+    """Whether an entry was written directly behind a position."""
+    return entry.version == position.version + 1 and next_chain(position.chain, entry.payload) == entry.chain
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Where a tenant is rebuilt from."""
+    """Rebuilds tenants from the store."""
 
-    log: Log
-    snapshots: Snapshots
-    recent: Recent
+    log: EventLog
+    snapshots: SnapshotStore
+    recent: RecentEntries
 
     async def load(self, name: str) -> Tenant | None:
-        """The tenant as its log says; None if there is no such tenant."""
+        """Return the tenant at the end of its log; None if there is no such tenant."""
         for _ in range(ATTEMPTS):
             try:
                 versions, meta = await self.snapshots.versions_and_meta(name)
                 return await self._load(name, meta.position, versions) if meta.position else None
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
-            except LogReplaced:  # trimmed, imported or deleted while we were reading
+            except LogReplaced:  # trimmed, imported or deleted during the load
                 continue
-        raise TenantDamaged(name, "its log does not follow on its snapshots, or it changes faster than it can be read")
+        raise TenantDamaged(name, "its log does not follow its snapshots, or it changes faster than it can be read")
 
-    async def outcome_of(self, name: str, born: str, version: int) -> Outcome | None:
-        """What an event did, by doing it once more on a copy; None if the log does not reach back so far."""
+    async def outcome_of(self, name: str, incarnation: str, version: int) -> Outcome | None:
+        """Return the outcome of an event by replaying it on a copy; None if the log does not reach back so far."""
         try:
             earlier = [each for each in await self.snapshots.versions(name) if each < version]
-            tenant = await self._start(name, Position(born, version, ""), earlier)
+            tenant = await self._start(name, Position(incarnation, version, ""), earlier)
             await self._follow(tenant, version - 1, deque(maxlen=0))
             (entry,) = await self.log.read(name, version - 1, 1)
             return tenant.apply(entry)
@@ -62,46 +74,48 @@ class Recovery:
         await self._follow(tenant, None, last)
         if tenant.state.version < position.version:
             raise LogReplaced(name)
-        self.recent.forget(tenant.born)  # it may have been another history
+        self.recent.forget(tenant.incarnation)  # they may be of another history
         for entry in last:
-            self.recent.remember(tenant.born, entry)
+            self.recent.remember(tenant.incarnation, entry)
         return tenant
 
     async def _start(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
-        """The first good one of these snapshots, or the beginning."""
+        """Return the first good one of these snapshots, or an empty tenant."""
         for version in versions:
             try:
-                return await self._placed(await self._restored(name, position.born, version), position)
+                tenant = await self._restore(name, position.incarnation, version)
+                await self._check_history(tenant, position)
             except BadSnapshot as error:
-                logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - said in full
+                logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - no traceback needed
                 await self.snapshots.set_aside(name, version)
-        return Tenant(name, TenantState(), Position(position.born, 0, position.born))
+            else:
+                return tenant
+        return Tenant(name, TenantState(), Position(position.incarnation, 0, position.incarnation))
 
-    async def _restored(self, name: str, born: str, version: int) -> Tenant:
+    async def _restore(self, name: str, incarnation: str, version: int) -> Tenant:
         header = await self.snapshots.header(name, version)
         if header is None:
             raise BadSnapshot("it is gone")
         read = read_header(header)
-        if read.extra.get("born") != born or read.version != version:
-            raise BadSnapshot("it belongs to another life of the tenant")
-        held = await self.snapshots.chunks(name, [chunk.hash for chunk in read.chunks])
+        if read.extra.get("born") != incarnation or read.version != version:
+            raise BadSnapshot("it belongs to another incarnation of the tenant")
+        chunks = await self.snapshots.chunks(name, [chunk.hash for chunk in read.chunks])
         if sum(chunk.size for chunk in read.chunks) <= SMALL_BYTES:
-            state = _decoded(header, read, held)
+            state = _decode(header, read, chunks)
         else:
-            state = await asyncio.to_thread(_decoded, header, read, held)
-        return Tenant(name, state, Position(born, version, read.extra["chain"]), snapshot_version=version)
+            state = await asyncio.to_thread(_decode, header, read, chunks)
+        return Tenant(name, state, Position(incarnation, version, read.extra["chain"]), snapshot_version=version)
 
-    async def _placed(self, tenant: Tenant, position: Position) -> Tenant:
-        """The tenant; BadSnapshot if the log has another history, as after a failover that lost what led to it."""
+    async def _check_history(self, tenant: Tenant, position: Position) -> None:
+        """Raise BadSnapshot if the log has another history, as after a failover that lost events."""
         version = tenant.state.version
         if version == position.version:
-            is_there = tenant.chain == position.chain
+            is_on_log = tenant.chain == position.chain
         else:
             entries = await self.log.read(tenant.name, version, 1)
-            is_there = not entries or entries[0].version > version + 1 or follows(tenant.position, entries[0])
-        if not is_there:
-            raise BadSnapshot("the log has another history than that which led to it")
-        return tenant
+            is_on_log = not entries or entries[0].version > version + 1 or follows(tenant.position, entries[0])
+        if not is_on_log:
+            raise BadSnapshot("the log has another history than the snapshot")
 
     async def _follow(self, tenant: Tenant, up_to: int | None, seen: deque[Entry]) -> None:
         while up_to is None or tenant.state.version < up_to:
@@ -113,8 +127,61 @@ class Recovery:
             seen.extend(entries)
 
 
-def _decoded(header: bytes, read: Header, held: dict[str, bytes]) -> TenantState:
-    missing = [chunk for chunk in read.chunks if chunk.hash not in held]
+def _decode(header: bytes, read: Header, chunks: dict[str, bytes]) -> TenantState:
+    missing = [chunk for chunk in read.chunks if chunk.hash not in chunks]
     if missing:
-        raise BadSnapshot(f"{len(missing)} of its {len(read.chunks)} chunks are not there")
-    return decode(header, lambda chunk: held[chunk.hash])
+        raise BadSnapshot(f"{len(missing)} of its {len(read.chunks)} chunks are missing")
+    return decode(header, lambda chunk: chunks[chunk.hash])
+
+
+class TenantLoader:
+    """Loads tenants into the cache. Concurrent requests for a tenant load it once."""
+
+    def __init__(  # noqa: PLR0913 - collaborators
+        self,
+        recovery: Recovery,
+        cache: TenantCache,
+        writer: "LogWriter",
+        history: "FeedbackHistory",
+        telemetry: Telemetry,
+        *,
+        max_weights_moved: int = 0,
+    ) -> None:
+        self._recovery = recovery
+        self._cache = cache
+        self._writer = writer
+        self._history = history
+        self._telemetry = telemetry
+        self._max_weights_moved = max_weights_moved
+        self._loading: dict[str, asyncio.Task[Tenant | None]] = {}
+        self.damaged: dict[str, tuple[TenantDamaged, float]] = {}  # the error, and when to try again
+
+    async def load(self, name: str) -> Tenant | None:
+        """Return a tenant from memory or from the store; None if there is none."""
+        if tenant := self._cache.held(name):
+            return tenant
+        error, until = self.damaged.get(name, (None, 0.0))
+        if error is not None and time.monotonic() < until:
+            raise error
+        task = self._loading.get(name)
+        if task is None:
+            task = asyncio.create_task(self._load(name))
+            self._loading[name] = task
+        return await asyncio.shield(task)
+
+    async def _load(self, name: str) -> Tenant | None:
+        try:
+            tenant = await self._recovery.load(name)
+        except TenantDamaged as error:
+            logger.error("%s", error)  # noqa: TRY400 - no traceback needed
+            self.damaged[name] = (error, time.monotonic() + DAMAGED_SECONDS)
+            raise
+        finally:
+            del self._loading[name]  # before the next await: a later request must load again
+        self.damaged.pop(name, None)
+        if tenant is not None:
+            self._telemetry.loads += 1
+            tenant.writer, tenant.history = self._writer, self._history
+            tenant.max_weights_moved = self._max_weights_moved
+            self._cache.add(tenant)
+        return tenant

@@ -1,4 +1,4 @@
-"""Taking snapshots: by events, by time, when asked, and before the end; one worker at a time for each tenant."""
+"""Snapshots: by events, by time, on request, and at shutdown; one worker at a time for each tenant."""
 
 import asyncio
 import logging
@@ -9,24 +9,24 @@ from dataclasses import dataclass
 
 from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.chunks import Data
-from app.learning.snapshot.frozen import freeze, room_for
-from app.learning.snapshot.model_file import Chunk, encode, file_of, read_header
+from app.learning.snapshot.model_file import Chunk, encode, join_file, read_header
+from app.learning.snapshot.state_copy import allocate_for, copy_state
 from app.storage.errors import StoreUnavailable
 from app.storage.event_log import Position
-from app.storage.snapshots import Snapshots, Written
+from app.storage.snapshots import SnapshotStore, Written
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import SnapshotBusy
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 WAIT_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """When snapshots are taken, and what is kept."""
+class SnapshotPolicy:
+    """When snapshots are taken, and how many of them and of the events are kept."""
 
     every_events: int = 10_000
     every_seconds: float = 300.0
@@ -36,7 +36,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTaken:
-    """A snapshot, and what it cost to write."""
+    """A snapshot, and how much of it was written."""
 
     version: int
     digest: str
@@ -46,8 +46,8 @@ class SnapshotTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A state as bytes, with its place in the log."""
+class EncodedState:
+    """A state as bytes, with its position in the log."""
 
     position: Position
     header: bytes
@@ -56,25 +56,29 @@ class Picture:
     digest: str
 
     def file(self) -> Iterator[Data]:
-        """The same as the bytes of one model file, piece by piece."""
-        return file_of(self.header, self.chunk_bytes)
+        """Return the pieces of a model file."""
+        return join_file(self.header, self.chunk_bytes)
 
 
 class Snapshotter:
-    """Takes the snapshots of this worker's tenants."""
+    """Takes the snapshots of the tenants of this worker."""
 
     def __init__(
-        self, snapshots: Snapshots, policy: Policy, unsaved: MutableMapping[str, Tenant], telemetry: Telemetry
+        self,
+        snapshots: SnapshotStore,
+        policy: SnapshotPolicy,
+        unsaved: MutableMapping[str, Tenant],
+        telemetry: Telemetry,
     ) -> None:
         self._snapshots = snapshots
         self._telemetry = telemetry
         self._policy = policy
-        self._unsaved = unsaved  # a look at every tenant in memory would take long where there are many
+        self._unsaved = unsaved  # a loop over every tenant in memory would take too long
 
     async def run(self) -> None:
-        """Look every second whose turn it is, until cancelled."""
+        """Take the snapshots that are due, every second, until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             for tenant in list(self._unsaved.values()):
                 if tenant.state.version > tenant.snapshot_version:
                     if self._due(tenant):
@@ -83,35 +87,35 @@ class Snapshotter:
                     del self._unsaved[tenant.name]
 
     async def take(self, tenant: Tenant) -> SnapshotTaken:
-        """Take a snapshot now; SnapshotBusy while another worker is at it."""
+        """Take a snapshot now; raise SnapshotBusy while another worker takes one."""
         async with locked(self._snapshots, tenant.name) as token:
-            picture = await take_picture(tenant)
-            written = await self._snapshots.write(tenant.name, picture.chunks, picture.chunk_bytes)
+            copy = await encode_state(tenant)
+            written = await self._snapshots.write(tenant.name, copy.chunks, copy.chunk_bytes)
             policy = self._policy
             committed = await self._snapshots.commit(
-                tenant.name, token, picture.position, picture.header, policy.kept, policy.retained_events
+                tenant.name, token, copy.position, copy.header, policy.kept, policy.retained_events
             )
             if not committed:
                 raise SnapshotBusy(tenant.name)
-        return self._taken(tenant, picture, written)
+        return self._taken(tenant, copy, written)
 
     async def take_all(self, seconds: float) -> None:
-        """Before the end: those that have learnt something since their last snapshot, as far as the time allows."""
+        """At shutdown, take snapshots of tenants that have learnt since their last one, as far as time allows."""
         end = time.monotonic() + seconds
         behind = [tenant for tenant in self._unsaved.values() if tenant.state.version > tenant.snapshot_version]
         for tenant in sorted(behind, key=lambda tenant: tenant.snapshot_version - tenant.state.version):
             if time.monotonic() > end:
-                logger.info("no time was left for some snapshots; their logs have everything")
+                logger.info("shutdown left no time for some snapshots; the logs have all events")
                 return
             if not await self._attempt(tenant, last=True):
-                return  # the store is away: the others would wait for nothing
+                return  # the store is unavailable: the others would fail as well
 
-    def _taken(self, tenant: Tenant, picture: Picture, written: Written) -> SnapshotTaken:
-        tenant.snapshot_version = picture.position.version
+    def _taken(self, tenant: Tenant, copy: EncodedState, written: Written) -> SnapshotTaken:
+        tenant.snapshot_version = copy.position.version
         tenant.snapshot_at = time.monotonic()
         self._telemetry.snapshots_taken += 1
         self._telemetry.snapshot_bytes += written.bytes
-        return SnapshotTaken(picture.position.version, picture.digest, written.chunks, written.written, written.bytes)
+        return SnapshotTaken(copy.position.version, copy.digest, written.chunks, written.written, written.bytes)
 
     def _due(self, tenant: Tenant) -> bool:
         if time.monotonic() < tenant.snapshot_not_before:
@@ -121,7 +125,7 @@ class Snapshotter:
         return new >= self._policy.every_events or (new > 0 and waited >= self._policy.every_seconds)
 
     async def _attempt(self, tenant: Tenant, *, last: bool = False) -> bool:
-        """Take one unless another worker has done so meanwhile; a failure is not the end: the log has everything.
+        """Take a snapshot unless another worker has taken one. A failure loses nothing: the log has all events.
 
         False if the store did not answer.
         """
@@ -132,11 +136,11 @@ class Snapshotter:
             if tenant.state.version > tenant.snapshot_version and (last or self._due(tenant)):
                 await self.take(tenant)
         except (SnapshotBusy, StoreUnavailable) as error:
-            tenant.snapshot_tried_at = time.monotonic() - self._policy.every_seconds + LOOK_SECONDS  # soon again
+            tenant.snapshot_tried_at = time.monotonic() - self._policy.every_seconds + CHECK_SECONDS  # try again soon
             logger.info("no snapshot of tenant %s: %s", tenant.name, error)
-            self._telemetry.snapshots_failed += isinstance(error, StoreUnavailable)  # busy: another worker is at it
+            self._telemetry.snapshots_failed += isinstance(error, StoreUnavailable)  # busy is not a failure
             return not isinstance(error, StoreUnavailable)
-        except ModelNotFinite as error:  # it will be so for long: the older snapshots stay, and the log behind them
+        except ModelNotFinite as error:  # it will last: the older snapshots stay, and the log behind them
             tenant.snapshot_not_before = time.monotonic() + self._policy.every_seconds
             self._telemetry.snapshots_failed += 1
             logger.warning("no snapshot of tenant %s: %s", tenant.name, error)
@@ -148,8 +152,8 @@ class Snapshotter:
 
 
 @asynccontextmanager
-async def locked(snapshots: Snapshots, name: str, wait_seconds: float = 0.0) -> AsyncIterator[str]:
-    """Nobody else writes or clears away chunks of this tenant meanwhile; SnapshotBusy if that cannot be had."""
+async def locked(snapshots: SnapshotStore, name: str, wait_seconds: float = 0.0) -> AsyncIterator[str]:
+    """Lock the snapshots of a tenant against other workers; raise SnapshotBusy on timeout."""
     end = time.monotonic() + wait_seconds
     while (token := await snapshots.lock(name)) is None:
         if time.monotonic() >= end:
@@ -161,15 +165,16 @@ async def locked(snapshots: Snapshots, name: str, wait_seconds: float = 0.0) -> 
         try:
             await snapshots.release(name, token)
         except StoreUnavailable:
-            logger.info("the snapshot lock of tenant %s will expire by itself", name)
+            logger.info("the snapshot lock of tenant %s is not released; it expires by itself", name)
 
 
-async def take_picture(tenant: Tenant, born: str | None = None, chain: str | None = None) -> Picture:
-    """Copy the state while nothing is learnt, then turn the copy into bytes beside the event loop."""
-    room = await asyncio.to_thread(room_for, tenant.state)  # fresh memory is slow: get it before others must wait
-    async with tenant.steady():
-        position = Position(born or tenant.born, tenant.state.version, chain or tenant.chain)
-        frozen = await asyncio.to_thread(freeze, tenant.state, {"born": position.born, "chain": position.chain}, room)
+async def encode_state(tenant: Tenant) -> EncodedState:
+    """Copy the state under the lock, then encode the copy in a thread."""
+    room = await asyncio.to_thread(allocate_for, tenant.state)  # new memory is slow: allocate it before taking the lock
+    async with tenant.lock:
+        position = tenant.position
+        extra = {"born": position.incarnation, "chain": position.chain}
+        frozen = await asyncio.to_thread(copy_state, tenant.state, extra, room)
     header, chunk_bytes = await asyncio.to_thread(encode, frozen)
     read = await asyncio.to_thread(read_header, header)
-    return Picture(position, header, read.chunks, chunk_bytes, read.digest)
+    return EncodedState(position, header, read.chunks, chunk_bytes, read.digest)

@@ -1,13 +1,12 @@
-"""A tenant in memory: its state, where in its log that stands, and what it lately learnt."""
+"""A tenant in memory: its state, the position of that state in the log, and the outcomes of recent events."""
 
 import asyncio
-import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import count
 from secrets import token_hex
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,16 +15,20 @@ from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, Served
 from app.learning.example import Example, Examples
 from app.learning.state import Outcome, TenantState, advance, advance_all
-from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
-from app.storage.event_log import Draft, Entry, Position, next_chain
-from app.telemetry.tenant_counters import NOBODY
+from app.storage.event_codec import FeedbackRecord, decode, encode, fingerprint_of, packed_values
+from app.storage.event_log import Draft, Duplicate, Entry, Position, next_chain
+from app.telemetry.counters import UNCOUNTED
 from app.tenants.errors import LogReplaced, TenantDamaged, UpdateVetoed
+
+if TYPE_CHECKING:
+    from app.tenants.feedback import FeedbackHistory
+    from app.tenants.log_writer import LogWriter
 
 OUTCOMES_KEPT = 1024
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the model says about an example; contributions only if they were asked for, the largest first."""
+    """A prediction. Contributions are only there if they were requested, the largest first."""
 
     label: int
     score: float
@@ -35,7 +38,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Feedback(msgspec.Struct, frozen=True):
-    """A label from outside, with what is known about it."""
+    """A label from a client, with everything that is stored about it."""
 
     label: int
     example: Example
@@ -48,72 +51,59 @@ class Feedback(msgspec.Struct, frozen=True):
     request_id: str | None = None
 
 
-class Given(msgspec.Struct, frozen=True):
-    """What became of feedback."""
+class FeedbackResult(msgspec.Struct, frozen=True):
+    """The outcome of feedback."""
 
     feedback_id: str
     outcome: Outcome
     duplicate: bool
 
 
-class Giver(Protocol):
-    """How feedback finds its way into the log."""
-
-    async def give(self, tenant: "Tenant", feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
-        """Give several in order."""
-
-    async def again(self, tenant: "Tenant", feedback_id: str, label: int) -> tuple[Given, Served | None] | None:
-        """The answer to feedback that was given before under this id."""
-
-
 class Tenant:
-    """One tenant, as far as its log has been applied here."""
+    """One tenant, with its log applied up to some version."""
 
     def __init__(self, name: str, state: TenantState, position: Position, snapshot_version: int = 0) -> None:
         self.name = name
         self.state = state
-        self.born = position.born
+        self.incarnation = position.incarnation
         self.chain = position.chain
-        self.snapshot_version = snapshot_version  # of the newest snapshot that we know of
-        self.snapshot_at = time.monotonic()  # when that was taken, or we were loaded
+        self.snapshot_version = snapshot_version  # of the newest known snapshot
+        self.snapshot_at = time.monotonic()  # when that was taken, or the tenant was loaded
         self.snapshot_tried_at = self.snapshot_at
-        self.snapshot_not_before = 0.0  # when there is no use in trying
-        self.in_flight = 0  # appends whose outcomes somebody waits for
-        self.heard = 0  # the highest version that the log is known to have
-        self.behind_since = 0.0  # when it became higher than ours
-        self.watch = NOBODY
+        self.snapshot_not_before = 0.0  # attempts before this time would fail again
+        self.in_flight = 0  # appends whose outcomes a request waits for
+        self.known_version = 0  # the highest version that is known to be in the log
+        self.behind_since = 0.0  # when that became higher than the version of the state
+        self.counter = UNCOUNTED
         self.max_weights_moved = 0  # by one label; 0 is no limit
-        self.lock = asyncio.Lock()
-        self.giver: Giver | None = None  # none while the tenant is being loaded
+        self.lock = asyncio.Lock()  # held while the state must not change
+        self.writer: LogWriter | None = None  # None while the tenant is being loaded
+        self.history: FeedbackHistory | None = None
         self._outcomes: OrderedDict[int, Outcome] | None = None
 
     @property
     def position(self) -> Position:
-        """Where in its log the state stands."""
-        return Position(self.born, self.state.version, self.chain)
+        """The position of the state in its log."""
+        return Position(self.incarnation, self.state.version, self.chain)
 
-    def steady(self) -> asyncio.Lock:
-        """`async with tenant.steady():` nothing is learnt meanwhile."""
-        return self.lock
-
-    def hear(self, version: int) -> None:
-        """The log is known to have come to a version."""
-        if version > self.heard:
-            if self.heard <= self.state.version < version:
+    def note_version(self, version: int) -> None:
+        """Note that the log has reached a version."""
+        if version > self.known_version:
+            if self.known_version <= self.state.version < version:
                 self.behind_since = time.monotonic()
-            self.heard = version
+            self.known_version = version
 
     def predict(self, example: Example, explain: int = 0) -> Verdict:
-        """Score without learning."""
+        """Score an example without learning."""
         state = self.state
         algorithm = str(state.config.values["algorithm"])
         begin = time.perf_counter()
         if not explain:
             score, label = state.predict(example)
-            self.watch.scored(time.perf_counter() - begin, score, label)
+            self.counter.scored(time.perf_counter() - begin, score, label)
             return Verdict(label, score, state.version, algorithm)
         score, keys, contributions = state.model.score(example)
-        self.watch.scored(time.perf_counter() - begin, score, state.verdict(score))
+        self.counter.scored(time.perf_counter() - begin, score, state.verdict(score))
         largest = np.lexsort((keys, -np.abs(contributions)))[:explain]
         names = dict(zip(example.keys.tolist(), example.names, strict=True))
         shown = [(keys[k].item(), contributions[k].item()) for k in largest if contributions[k] != 0.0]
@@ -121,31 +111,51 @@ class Tenant:
         return Verdict(state.verdict(score), score, state.version, algorithm, named)
 
     def predict_all(self, examples: Examples) -> list[Verdict]:
-        """Score several without learning, in one go; BadExample if any of them is refused."""
+        """Score several examples in one kernel call; raise BadExample if one of them is refused."""
         state = self.state
         version, algorithm = state.version, str(state.config.values["algorithm"])
         begin = time.perf_counter()
         found = state.predict_all(examples)
         seconds = time.perf_counter() - begin
-        self.watch.scored_all(seconds, [score for score, _ in found], sum(label > 0 for _, label in found))
+        self.counter.scored_all(seconds, [score for score, _ in found], sum(label > 0 for _, label in found))
         return [Verdict(label, score, version, algorithm) for score, label in found]
 
-    async def give(self, feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
-        """Append feedback to the log and learn it; an error stands in place of one that was refused."""
-        assert self.giver is not None
-        return await self.giver.give(self, feedback)
+    async def give(self, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
+        """Append feedback to the log and learn it; an error takes the place of feedback that was refused."""
+        assert self.writer is not None
+        assert self.history is not None
+        now = time.time_ns() // 1_000_000
+        drafts = [self._draft_or_error(each, now) for each in feedback]
+        good = [draft for draft in drafts if isinstance(draft, Draft)]
+        appended = iter(await self.writer.append(self, good) if good else ())
+        results: list[FeedbackResult | SluiceError] = []
+        for each, draft in zip(feedback, drafts, strict=True):
+            if isinstance(draft, SluiceError):
+                results.append(draft)
+                continue
+            feedback_id = each.feedback_id or f"{_process}.{next(_numbers)}"
+            result = next(appended)
+            if isinstance(result, Duplicate):
+                results.append(await self.history.repeated(self, feedback_id, draft, result))
+            else:
+                results.append(FeedbackResult(feedback_id, result, duplicate=False))
+        return results
 
-    async def again(self, feedback_id: str, label: int) -> tuple[Given, Served | None] | None:
-        """The answer to feedback that was given before under this id, and what was served; None if there was none."""
-        assert self.giver is not None
-        return await self.giver.again(self, feedback_id, label)
+    async def earlier_answer(self, feedback_id: str, label: int) -> tuple[FeedbackResult, Served | None] | None:
+        """Return the answer to earlier feedback with this id, and the served verdict; None if there was none."""
+        assert self.history is not None
+        return await self.history.earlier_answer(self, feedback_id, label)
+
+    def _draft_or_error(self, feedback: Feedback, now: int) -> Draft | SluiceError:
+        try:
+            return self.draft(feedback, now)
+        except SluiceError as refused:
+            return refused
 
     def draft(self, feedback: Feedback, at_milliseconds: int) -> Draft:
-        """The event that this feedback will be in the log. Only names that the log does not have yet go along."""
+        """Return the event for the log. It has only those names that the log does not have yet."""
         example, served = feedback.example, feedback.served
-        if (
-            0 < self.max_weights_moved < example.keys.size
-        ):  # a label can move the weights of its features, and no others
+        if 0 < self.max_weights_moved < example.keys.size:  # a label moves only the weights of its features
             raise UpdateVetoed(example.keys.size, self.max_weights_moved)
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
@@ -168,7 +178,7 @@ class Tenant:
         return Draft(encode(record), feedback.feedback_id, fingerprint)
 
     def _new_names(self, example: Example) -> Sequence[str]:
-        """A name for each feature, empty where the log has it already; none if it has all."""
+        """Return a name per feature, empty where the log has it already; () if it has all."""
         unknown = self.state.unnamed(example.keys).tolist() if example.names else []
         if not unknown:
             return ()
@@ -178,45 +188,45 @@ class Tenant:
         return names
 
     def apply(self, entry: Entry) -> Outcome:
-        """Apply the next entry of the log, and remember what it did."""
+        """Apply the next entry of the log, and remember its outcome."""
         event = self._event(entry, self.state.version + 1, self.chain)
         begin = time.perf_counter()
         outcome = advance(self.state, event)
-        self.watch.learnt(time.perf_counter() - begin)
+        self.counter.learnt(time.perf_counter() - begin)
         self.chain = entry.chain
         self.remember(entry.version, outcome)
         return outcome
 
     def apply_all(self, entries: Sequence[Entry]) -> None:
-        """Apply the next entries; faster, but what each of them did is not remembered."""
+        """Apply the next entries: faster, but without their outcomes."""
         chain, events = self.chain, []
         for version, entry in enumerate(entries, self.state.version + 1):
             events.append(self._event(entry, version, chain))
             chain = entry.chain
         begin = time.perf_counter()
         advance_all(self.state, events)
-        self.watch.learnt(time.perf_counter() - begin, len(events))
+        self.counter.learnt(time.perf_counter() - begin, len(events))
         self.chain = chain
 
     def outcome_of(self, version: int) -> Outcome | None:
-        """What an event did, if it is still remembered."""
+        """Return the outcome of an event, if it is still remembered."""
         return self._outcomes.get(version) if self._outcomes else None
 
     def remember(self, version: int, outcome: Outcome) -> None:
-        """Keep an outcome for a while, for those who ask twice."""
+        """Keep an outcome for a while, in case that the feedback is sent again."""
         if self._outcomes is None:
             self._outcomes = OrderedDict()
         self._outcomes[version] = outcome
         while len(self._outcomes) > OUTCOMES_KEPT:
             self._outcomes.popitem(last=False)
 
-    def become(self, other: "Tenant") -> None:
-        """Take over what was loaded anew."""
-        self.state, self.born, self.chain = other.state, other.born, other.chain
+    def replace_by(self, other: "Tenant") -> None:
+        """Take over the state of a tenant that was loaded again."""
+        self.state, self.incarnation, self.chain = other.state, other.incarnation, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
         self.snapshot_tried_at, self.snapshot_not_before = other.snapshot_tried_at, other.snapshot_not_before
         self._outcomes = None
-        self.heard = 0
+        self.known_version = 0
 
     def _event(self, entry: Entry, version: int, chain: str) -> Event:
         if entry.version != version or next_chain(chain, entry.payload) != entry.chain:
@@ -228,19 +238,4 @@ class Tenant:
             raise TenantDamaged(self.name, reason) from None
 
 
-_process, _numbers = token_hex(6), count(1)
-
-
-def new_feedback_id() -> str:
-    """An id for feedback that came without one."""
-    return f"{_process}.{next(_numbers)}"
-
-
-def fingerprint_of(record: FeedbackRecord) -> str:
-    """What must be equal for two uses of a feedback_id to be one: the label and the input, in whatever order."""
-    keys = np.frombuffer(record.keys, np.uint64)
-    order = np.argsort(keys, kind="stable")
-    values = np.frombuffer(record.values, f"<f{len(record.values) // keys.size}")[order] if record.values else b""
-    digest = hashlib.blake2b(keys[order].tobytes(), digest_size=12)
-    digest.update(bytes(values))
-    return f"{record.label}:{digest.hexdigest()}"
+_process, _numbers = token_hex(6), count(1)  # of the ids of feedback that comes without one

@@ -9,11 +9,11 @@ import sys
 from experiments.kernels import rivals
 from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
-from experiments.kernels.rounds import best_seconds, better
 from experiments.kernels.speed import SEVERAL, Contest, Speed, measure
 from experiments.kernels.zipf import filling, zipf_stream
 from load_tests.harness import machine
 from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
+from load_tests.harness.rounds import best_seconds, better
 
 PAGE = DOCS / "performance-kernels.md"
 PLOT = DOCS / "performance-features.svg"

@@ -11,13 +11,13 @@ import numpy as np
 
 from app.learning.config import config_of
 from app.learning.model import Model
-from experiments.kernels.rounds import ROUNDS, Seconds, best_seconds
 from experiments.kernels.zipf import Stream
 from kernels.arrays import Floats, Keys
 from kernels.compiler import kernel
 from kernels.learner import totals as place
 from kernels.registry import ALGORITHMS
 from kernels.table.rows import ONE, Fresh, fetch, find
+from load_tests.harness.rounds import ROUNDS, Seconds, best_seconds
 
 SEVERAL = tuple(name for name in ALGORITHMS if not name.endswith("-full"))  # the others keep a matrix
 DISTANCES = (8, 16, 32, 64, 128)  # in non-zeros; and once without prefetching, which is best for a table in the cache
@@ -98,7 +98,7 @@ def _filled(algorithm: str, every_feature: Stream) -> Model:
 
 def _limits(model: Model, stream: Stream) -> dict[int, Callable[[], object]]:
     """Return candidates by prefetch distance; the fastest is the limit. They leave the model as it was."""
-    rows, state = model.memory.rows, model.config.algorithm.FRESH
+    rows, state = model.memory.rows, model.config.algorithm.fresh
     slots = np.empty(stream.keys.size, np.uint64)
     missing = _find_all(rows, model.width, 64 - int(model.tally[place.BITS]), stream.keys, slots)
     assert missing == 0, "the table must hold every feature of the stream"

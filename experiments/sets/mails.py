@@ -8,12 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from app.datasets.batch import Batch
+from app.datasets.batch import Batch, BatchBuilder
+from app.datasets.errors import LineErrors
 from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
-from app.datasets.observer import Watch
-from app.datasets.parsers.rows import Rows
-from app.datasets.skipped_lines import Faults
+from app.datasets.source import Observer
 from app.features.featurizer import features_of
 from experiments.sets.source import Source, located
 
@@ -26,9 +25,9 @@ BATCH_NONZEROS: Final = 1 << 18
 def _read(archives: dict[str, int], limit: int | None) -> Iterator[Batch]:
     """Featurise only as many mails as the limit asks for."""
     with ExitStack() as stack:
-        faults = [Faults(file) for file in archives]
+        faults = [LineErrors(file) for file in archives]
         opened = [
-            stack.enter_context(open_mails(located(file), each, Watch()))
+            stack.enter_context(open_mails(located(file), each, Observer()))
             for file, each in zip(archives, faults, strict=True)
         ]
         yield from _batches(islice(mixed([iter(mails) for mails in opened], list(archives.values())), limit))
@@ -46,12 +45,12 @@ def mixed(archives: list[Iterator[Mail]], sizes: list[int]) -> Iterator[Mail]:
 
 
 def _batches(mails: Iterable[Mail]) -> Iterator[Batch]:
-    rows = Rows()
+    rows = BatchBuilder()
     for mail in mails:
         rows.add(mail.label, features_of("email", mail.raw).example)
         if rows.nonzeros >= BATCH_NONZEROS:
             yield rows.batch()
-            rows = Rows()
+            rows = BatchBuilder()
     if len(rows):
         yield rows.batch()
 

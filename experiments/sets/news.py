@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app.datasets.batch import Batch
 from app.datasets.mails.tar_members import members
 from app.datasets.source import open_source
-from app.features.words import words_of
+from app.features.tokens import words_of
 from experiments.sets.source import Source, first, located
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.compiler import kernel

@@ -2,10 +2,9 @@
 
 from itertools import islice
 
+from app.datasets.errors import LineErrors
 from app.datasets.mails.corpus import open_mails
-from app.datasets.observer import Watch
-from app.datasets.skipped_lines import Faults
-from app.datasets.source import open_source
+from app.datasets.source import Observer, open_source
 from experiments.sets.source import Source, located
 
 Labelled = list[tuple[int, bytes]]  # 1 for an anomaly and -1 for a normal input
@@ -21,5 +20,5 @@ def raw_urls(source: Source, count: int) -> Labelled:
 
 def raw_mails(source: Source, count: int) -> Labelled:
     """Return the first mails of an archive."""
-    with open_mails(located(source.files[0]), Faults(source.files[0]), Watch()) as mails:
+    with open_mails(located(source.files[0]), LineErrors(source.files[0]), Observer()) as mails:
         return [(int(mail.label), mail.raw) for mail in islice(mails, count)]

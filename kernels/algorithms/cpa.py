@@ -1,146 +1,39 @@
-"""CPA: cost-sensitive passive-aggressive (Crammer and others 2006): the margin asked for is the root of the cost.
+"""CPA: cost-sensitive passive-aggressive (Crammer and others 2006).
 
-eta is the largest step, C of PA-I.
+    loss = sqrt(c) - y w.x
+    if loss > 0:  w += min(eta, loss / x.x) y x
+
+c is the cost of y's class; eta, the largest rate, is C of PA-I.
 """
 
 import math
 
-import numpy as np
-
-from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import inner, kernel
-from kernels.learner.maths import dot, squared_norm
+from kernels.arrays import Floats, Keys
+from kernels.compiler import inlined_no_refcount
+from kernels.learner.algorithm import sparse_algorithm
+from kernels.learner.linear import score, weigh
+from kernels.learner.maths import squared_norm
 from kernels.learner.options import ETA
-from kernels.learner.steps import begin, longest
-from kernels.learner.totals import OUTCOME, TABLE_FULL, UNCHANGED, UPDATED
-from kernels.table.rows import EMPTY, START, enter, gather
+from kernels.table.rows import FIRST
 
-STATE = ("w",)
-FRESH = (0.0,)
-WIDTH = 2
-WORK = 1
-W = 0  # rows of `work`
-OPTIONS = frozenset({"eta", "costs"})
+STATE = {"w": 0.0}
+OPTIONS = {"eta", "costs"}
 DEFAULTS = {"eta": 3.0}
+W = 0  # row of `work`
 
 
-@kernel
-def score(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
-) -> float:
-    """Score one example without writing; leave the weight of each of its features in `weights`."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    result = _score(rows, dense, tally, keys, values, START, keys.size, settings, slots, work)
-    weights[:] = work[W]
-    return result
+@inlined_no_refcount
+def step(
+    rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
+) -> bool:
+    """Go to the margin, by the largest rate at most."""
+    loss, norm = math.sqrt(c) - y * wx, squared_norm(x)
+    if not (loss > 0.0 and norm > 0.0):
+        return False
+    rate = min(settings[ETA], loss / norm) * y
+    for k in range(x.size):
+        rows[slots[k] + FIRST] = work[W, k] + rate * x[k]
+    return True
 
 
-@kernel
-def scores(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    settings: Floats,
-    results: Floats,
-) -> None:
-    """Score a batch without writing, each example as `score` does."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(results.size):
-        results[i] = _score(rows, dense, tally, keys, values, starts[i], starts[i + 1], settings, slots, work)
-
-
-@kernel
-def learn(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
-) -> float:
-    """Learn one example in place; return the score it had before."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    return _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
-
-
-@kernel
-def stream(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    labels: Floats,
-    settings: Floats,
-    scores: Floats,
-    first: int,
-) -> int:
-    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(first, labels.size):
-        start, stop = starts[i], starts[i + 1]
-        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
-        if tally[OUTCOME] == TABLE_FULL:
-            return i
-    return labels.size
-
-
-@kernel
-def survey(
-    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
-) -> None:
-    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
-    bits = rows.view(np.uint64)
-    found = 0
-    for at in range(0, rows.size, WIDTH):
-        if found == weights.size:
-            return
-        if bits[at] == EMPTY:
-            continue
-        weights[found], sizes[found], evidence[found] = rows[at + 1], abs(rows[at + 1]), abs(rows[at + 1])
-        found += 1
-
-
-@inner
-def _score(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    gather(rows, tally, keys, start, stop, slots, work, FRESH)
-    return dot(work, W, values[start:stop])
-
-
-@inner
-def _step(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    label: float,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
-        return 0.0
-    cost = begin(tally, label, settings)
-    x = values[start:stop]
-    result = dot(work, W, x)
-    loss, norm = math.sqrt(cost) - label * result, squared_norm(x)
-    tally[OUTCOME] = UNCHANGED
-    if loss > 0.0 and norm > 0.0:
-        step = min(settings[ETA], loss / norm) * label
-        for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
-        tally[OUTCOME] = UPDATED
-    return result
+CPA = sparse_algorithm("cpa", STATE, OPTIONS, DEFAULTS, score=score, step=step, weigh=weigh)

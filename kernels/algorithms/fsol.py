@@ -1,172 +1,52 @@
-"""FSOL: first order sparse online learning (Algorithm 3 of the paper); with costs it is CS-FSOL.
+"""FSOL and CS-FSOL: first order sparse online learning (Algorithms 3 and 6 of the paper).
 
-Dual averaging: theta gathers the gradients, the weights are its soft threshold.
+    w = soft(theta, lambda_t)
+    if y w.x < 1:  theta += eta c y x
+
+Dual averaging: theta sums the gradients, and w is its soft threshold. c is the cost of y's class, 1 in FSOL.
 """
 
-import numpy as np
-
-from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import inner, kernel
+from kernels.arrays import Floats, Keys
+from kernels.compiler import inlined_no_refcount
+from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
-from kernels.learner.options import ETA, KEEP, TARGET
-from kernels.learner.steps import FAINT, begin, is_due, lambda_at, longest, quantile, sample_due, settle
-from kernels.learner.totals import LAMBDA, OUTCOME, SCALE, STEP, TABLE_FULL, UNCHANGED, UPDATED
-from kernels.table.rows import EMPTY, START, enter, gather
+from kernels.learner.options import ETA
+from kernels.learner.totals import SCALE
+from kernels.table.rows import FIRST
 
-STATE = ("theta",)
-FRESH = (0.0,)
-WIDTH = 2
-WORK = 2
-THETA, WEIGHT = 0, 1  # rows of `work`
-OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity", "forgetting"})
+STATE = {"theta": 0.0}
+OPTIONS = {"eta", "lambda", "lambda_schedule", "target_sparsity", "forgetting"}
 DEFAULTS = {"lambda_schedule": "eta"}
+THETA, W = 0, 1  # rows of `work`
 
 
-@kernel
-def score(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
-) -> float:
-    """Score one example without writing; leave the weight of each of its features in `weights`."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    result = _score(rows, dense, tally, keys, values, START, keys.size, settings, slots, work)
-    weights[:] = work[WEIGHT]
-    return result
-
-
-@kernel
-def scores(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    settings: Floats,
-    results: Floats,
-) -> None:
-    """Score a batch without writing, each example as `score` does."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(results.size):
-        results[i] = _score(rows, dense, tally, keys, values, starts[i], starts[i + 1], settings, slots, work)
-
-
-@kernel
-def learn(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
-) -> float:
-    """Learn one example in place; return the score it had before."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
-    if is_due(tally, settings):
-        _after(rows, dense, tally, settings)
-    return result
-
-
-@kernel
-def stream(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    labels: Floats,
-    settings: Floats,
-    scores: Floats,
-    first: int,
-) -> int:
-    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(first, labels.size):
-        start, stop = starts[i], starts[i + 1]
-        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
-        if tally[OUTCOME] == TABLE_FULL:
-            return i
-        if is_due(tally, settings):
-            _after(rows, dense, tally, settings)
-    return labels.size
-
-
-@kernel
-def survey(
-    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
-) -> None:
-    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
-    bits = rows.view(np.uint64)
-    scale, threshold = tally[SCALE], lambda_at(tally[STEP], tally, settings)
-    found = 0
-    for at in range(0, rows.size, WIDTH):
-        if found == weights.size:
-            return
-        if bits[at] == EMPTY:
-            continue
-        theta = rows[at + 1] * scale
-        weights[found], sizes[found], evidence[found] = soft(theta, threshold), abs(theta), abs(theta)
-        found += 1
-
-
-@inner
-def _score(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    gather(rows, tally, keys, start, stop, slots, work, FRESH)
-    threshold = lambda_at(tally[STEP] + 1.0, tally, settings)
-    return _predict(work, values[start:stop], tally[SCALE] * settings[KEEP], threshold)
-
-
-@inner
-def _step(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    label: float,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
-        return 0.0
-    cost = begin(tally, label, settings)
-    x = values[start:stop]
-    scale = tally[SCALE]
-    result = _predict(work, x, scale, lambda_at(tally[STEP], tally, settings))
-    tally[OUTCOME] = UNCHANGED
-    if label * result < 1.0:
-        step = settings[ETA] * cost * label / scale
-        for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = work[THETA, k] + step * x[k]
-        tally[OUTCOME] = UPDATED
-    return result
-
-
-@inner
-def _predict(work: Floats, x: Floats, scale: float, threshold: float) -> float:
-    """Leave w beside the gathered theta; return w.x."""
+@inlined_no_refcount
+def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
+    """w.x, with w left in `work`."""
     for k in range(x.size):
-        work[WEIGHT, k] = soft(work[THETA, k] * scale, threshold)
-    return dot(work, WEIGHT, x)
+        work[W, k] = soft(work[THETA, k] * scale, lambda_t)
+    return dot(work, W, x)
 
 
-@kernel
-def _after(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
-    """Settle a faint common factor; look for lambda if it is time to."""
-    if tally[SCALE] < FAINT:
-        settle(rows, WIDTH, tally)
-    sample = sample_due(tally, settings)
-    if sample > 0:
-        found = np.empty((3, sample))
-        survey(rows, dense, tally, settings, found[0], found[1], found[2])
-        tally[LAMBDA] = quantile(found[1], settings[TARGET])
+@inlined_no_refcount
+def step(
+    rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
+) -> bool:
+    """Add the gradient if there is a loss."""
+    loss = y * wx < 1.0
+    if loss:
+        rate = settings[ETA] * c * y / totals[SCALE]
+        for k in range(x.size):
+            rows[slots[k] + FIRST] = work[THETA, k] + rate * x[k]
+    return loss
+
+
+@inlined_no_refcount
+def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
+    """Weight, size before the threshold, and evidence of the row that begins at `at`."""
+    theta = rows[at + 1] * totals[SCALE]
+    return soft(theta, lambda_t), abs(theta), abs(theta)
+
+
+FSOL = sparse_algorithm("fsol", STATE, OPTIONS, DEFAULTS, score=score, step=step, weigh=weigh)
+CS_FSOL = FSOL.with_costs()

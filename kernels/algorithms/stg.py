@@ -1,176 +1,61 @@
 """STG: stochastic (truncated) gradient descent (Langford, Li, Zhang 2009).
 
-Every K steps the weights up to a bound are shrunk by K eta lambda. Lazily: GRAVITY sums up all shrinking so far, a row
-remembers the sum at its last touch. That is exact, because a weight that is small enough to be shrunk stays so.
+    if y w.x < 1:  w += eta y x
+    every K steps: w = soft(w, K eta lambda_t)  where |w| <= the bound
+
+The second line is done lazily: GRAVITY sums K eta lambda_t, and a row stores the sum that its w contains. That is
+exact, because a weight that is small enough to be shrunk stays so.
 """
 
-import numpy as np
-
-from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import inner, kernel
+from kernels.arrays import Floats, Keys
+from kernels.compiler import inlined_no_refcount
+from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import dot, soft
-from kernels.learner.options import ETA, TARGET, TRUNCATE_BELOW, TRUNCATE_EVERY
-from kernels.learner.steps import begin, is_due, lambda_at, longest, quantile, sample_due
-from kernels.learner.totals import GRAVITY, OUTCOME, STEP, TABLE_FULL, UNCHANGED, UPDATED
-from kernels.table.rows import EMPTY, START, enter, gather
+from kernels.learner.options import ETA, TRUNCATE_BELOW, TRUNCATE_EVERY
+from kernels.learner.steps import lambda_at
+from kernels.learner.totals import GRAVITY, STEP
+from kernels.table.rows import FIRST, SECOND
 
-STATE = ("w", "touched")
-FRESH = (0.0, 0.0)
-WIDTH = 3
-WORK = 2
+STATE = {"w": 0.0, "touched": 0.0}
+OPTIONS = {"eta", "lambda", "lambda_schedule", "target_sparsity", "truncate_every", "truncate_below"}
 W, TOUCHED = 0, 1  # rows of `work`
-OPTIONS = frozenset({"eta", "lambda", "lambda_schedule", "target_sparsity", "truncate_every", "truncate_below"})
-DEFAULTS: dict[str, float | str] = {}
 
 
-@kernel
-def score(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, settings: Floats, weights: Floats
-) -> float:
-    """Score one example without writing; leave the weight of each of its features in `weights`."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    result = _score(rows, dense, tally, keys, values, START, keys.size, settings, slots, work)
-    weights[:] = work[W]
-    return result
-
-
-@kernel
-def scores(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    settings: Floats,
-    results: Floats,
-) -> None:
-    """Score a batch without writing, each example as `score` does."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(results.size):
-        results[i] = _score(rows, dense, tally, keys, values, starts[i], starts[i + 1], settings, slots, work)
-
-
-@kernel
-def learn(
-    rows: Floats, dense: Floats, tally: Floats, keys: Keys, values: Floats, label: float, settings: Floats
-) -> float:
-    """Learn one example in place; return the score it had before."""
-    slots, work = np.empty(keys.size, np.uint64), np.empty((WORK, keys.size))
-    result = _step(rows, dense, tally, keys, values, START, keys.size, label, settings, slots, work)
-    if is_due(tally, settings):
-        _truncate(rows, dense, tally, settings)
-    return result
-
-
-@kernel
-def stream(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    starts: Ints,
-    labels: Floats,
-    settings: Floats,
-    scores: Floats,
-    first: int,
-) -> int:
-    """Test, then train, example by example from `first` on; return where it stopped because the table must grow."""
-    slots, work = np.empty(longest(starts), np.uint64), np.empty((WORK, longest(starts)))
-    for i in range(first, labels.size):
-        start, stop = starts[i], starts[i + 1]
-        scores[i] = _step(rows, dense, tally, keys, values, start, stop, labels[i], settings, slots, work)
-        if tally[OUTCOME] == TABLE_FULL:
-            return i
-        if is_due(tally, settings):
-            _truncate(rows, dense, tally, settings)
-    return labels.size
-
-
-@kernel
-def survey(
-    rows: Floats, dense: Floats, tally: Floats, settings: Floats, weights: Floats, sizes: Floats, evidence: Floats
-) -> None:
-    """Weight, size before the threshold and evidence of the first rows in the table, as many as there is room for."""
-    bits = rows.view(np.uint64)
-    found = 0
-    for at in range(0, rows.size, WIDTH):
-        if found == weights.size:
-            return
-        if bits[at] == EMPTY:
-            continue
-        w = _shrunk(rows[at + 1], tally[GRAVITY] - rows[at + 2], settings[TRUNCATE_BELOW])
-        weights[found], sizes[found], evidence[found] = w, abs(w), abs(w)
-        found += 1
-
-
-@inner
-def _score(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    gather(rows, tally, keys, start, stop, slots, work, FRESH)
-    return _predict(work, values[start:stop], tally[GRAVITY], settings[TRUNCATE_BELOW])
-
-
-@inner
-def _step(
-    rows: Floats,
-    dense: Floats,
-    tally: Floats,
-    keys: Keys,
-    values: Floats,
-    start: int,
-    stop: int,
-    label: float,
-    settings: Floats,
-    slots: Keys,
-    work: Floats,
-) -> float:
-    if not enter(rows, tally, keys, start, stop, slots, work, FRESH, settings):
-        return 0.0
-    cost = begin(tally, label, settings)
-    x = values[start:stop]
-    result = _predict(work, x, tally[GRAVITY], settings[TRUNCATE_BELOW])
-    tally[OUTCOME] = UNCHANGED
-    if label * result < 1.0:
-        step = settings[ETA] * cost * label
-        for k in range(x.size):
-            rows[slots[k] + np.uint64(1)] = work[W, k] + step * x[k]
-            rows[slots[k] + np.uint64(2)] = tally[GRAVITY]
-        tally[OUTCOME] = UPDATED
-    if tally[STEP] % settings[TRUNCATE_EVERY] == 0.0:
-        tally[GRAVITY] += settings[TRUNCATE_EVERY] * settings[ETA] * lambda_at(tally[STEP], tally, settings)
-    return result
-
-
-@inner
-def _predict(work: Floats, x: Floats, gravity: float, below: float) -> float:
-    """Turn the gathered state into w as it is now; return w.x."""
+@inlined_no_refcount
+def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
+    """w.x, with the current w left in `work`."""
+    gravity, bound = totals[GRAVITY], settings[TRUNCATE_BELOW]
     for k in range(x.size):
-        work[W, k] = _shrunk(work[W, k], gravity - work[TOUCHED, k], below)
+        work[W, k] = _shrunk(work[W, k], gravity - work[TOUCHED, k], bound)
     return dot(work, W, x)
 
 
-@inner
-def _shrunk(w: float, gravity: float, below: float) -> float:
-    return soft(w, gravity) if abs(w) <= below else w
+@inlined_no_refcount
+def step(
+    rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
+) -> bool:
+    """Add the gradient if there is a loss; every K steps let the weights shrink."""
+    loss = y * wx < 1.0
+    if loss:
+        rate = settings[ETA] * c * y
+        for k in range(x.size):
+            rows[slots[k] + FIRST] = work[W, k] + rate * x[k]
+            rows[slots[k] + SECOND] = totals[GRAVITY]
+    if totals[STEP] % settings[TRUNCATE_EVERY] == 0.0:
+        totals[GRAVITY] += settings[TRUNCATE_EVERY] * settings[ETA] * lambda_at(totals[STEP], totals, settings)
+    return loss
 
 
-@kernel
-def _truncate(rows: Floats, dense: Floats, tally: Floats, settings: Floats) -> None:
-    """Shrink every weight by the target sparsity's quantile, if it is time to."""
-    sample = sample_due(tally, settings)
-    if sample > 0:
-        found = np.empty((3, sample))
-        survey(rows, dense, tally, settings, found[0], found[1], found[2])
-        tally[GRAVITY] += quantile(found[1], settings[TARGET])
+@inlined_no_refcount
+def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
+    """Weight, size before the threshold, and evidence of the row that begins at `at`."""
+    w = _shrunk(rows[at + 1], totals[GRAVITY] - rows[at + 2], settings[TRUNCATE_BELOW])
+    return w, abs(w), abs(w)
+
+
+@inlined_no_refcount
+def _shrunk(w: float, gravity: float, bound: float) -> float:
+    return soft(w, gravity) if abs(w) <= bound else w
+
+
+STG = sparse_algorithm("stg", STATE, OPTIONS, {}, score=score, step=step, weigh=weigh)

@@ -1,1 +1,1 @@
-"""How well a model does: counts of verdicts, and changes of their error rates."""
+"""Prequential evaluation: the confusion matrix, and drift detection."""

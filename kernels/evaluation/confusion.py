@@ -1,10 +1,10 @@
-"""Prequential counts of verdicts: since the start, over a sliding window, and fading; and changes of their errors.
+"""Prequential confusion matrices: since the start, over a sliding window, and fading. Drift is detected on the way.
 
 A cell is `2 * (label is 1) + (verdict is 1)`: true negatives, false positives, false negatives, true positives.
 """
 
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.compiler import inner, kernel
+from kernels.compiler import inlined_no_refcount, kernel
 from kernels.evaluation.drift import watch
 
 WRONG = (1, 2)  # the cells of wrong verdicts
@@ -22,7 +22,7 @@ def count(
     threshold: float,
     fading: float,
 ) -> None:
-    """Count the verdicts on a batch, in order; `ring` remembers the cells of the last examples."""
+    """Count the verdicts on a batch, in order; `ring` holds the cells of the last examples."""
     for i in range(labels.size):
         _count(total, window, faded, ring, detectors, labels[i], scores[i], threshold, fading)
 
@@ -43,7 +43,7 @@ def count_one(
     _count(total, window, faded, ring, detectors, label, score, threshold, fading)
 
 
-@inner
+@inlined_no_refcount
 def _count(
     total: Ints,
     window: Ints,

@@ -1,11 +1,11 @@
-"""Changes of an error rate, found by ADWIN2 (Bifet and Gavaldà 2007).
+"""Drift detection on the error rate by ADWIN2 (Bifet and Gavaldà 2007).
 
-A window over the errors (0 or 1) of the verdicts on one class grows as long as its older and its newer part could have
-the same rate, wherever it is cut in two; else its oldest errors are forgotten, and a change is counted. It is kept as
-an exponential histogram: row r has up to MOST buckets, oldest first, each the sum of 2^r errors. The bound is the
-paper's, except that a part counts for MINIMUM - 1 fewer labels than it has, as in MOA and river.
+Each class has a window over the errors (0 or 1) of its verdicts. The window grows while, for every cut, its older and
+newer part may have the same rate; otherwise its oldest errors are dropped, and a change is counted. It is stored as an
+exponential histogram: row r has up to MOST buckets, oldest first, each the sum of 2^r errors. The bound is the paper's,
+except that a part counts MINIMUM - 1 fewer labels than it has, as in MOA and river.
 
-All is counted in whole numbers, and the only logarithm is our own: replicas find a change at the same label.
+Counts are integers, and the only logarithm is `kernels.learner.maths`': replicas find a change at the same label.
 """
 
 import math
@@ -13,46 +13,46 @@ import math
 import numpy as np
 
 from kernels.arrays import Ints
-from kernels.compiler import inner, whole
+from kernels.compiler import inlined_no_refcount, subroutine
 from kernels.learner.maths import logarithm
 
-DELTA = 0.002  # confidence: smaller finds less, and less that is not there
+DELTA = 0.002  # confidence: a smaller value gives fewer detections and fewer false ones
 MOST = 5  # buckets in a row
-CLOCK = 32  # labels of the class from one look for a change to the next
+CLOCK = 32  # labels of the class between two checks
 MINIMUM = 5  # labels in the smallest part that is compared
-ROWS = 32  # a window of up to MOST * (2^ROWS - 1) labels, after which the oldest are forgotten unasked
+ROWS = 32  # a window of up to MOST * (2^ROWS - 1) labels, after which the oldest are dropped
 
-# Detectors: a line for each class, with a named place for each number.
+# Detectors: a row per class; these are its columns.
 NORMAL, ANOMALY = 0, 1
 SEEN = 0  # labels of this class
-LABELS = 1  # those in the window
+LABELS = 1  # labels in the window
 ERRORS = 2  # wrong verdicts in the window
 WORSE = 3  # changes after which the error rate was higher
 BETTER = 4
 LAST_WORSE = 5  # labels of both classes when the last change to the worse was found
 HISTOGRAM = 6
-ROW = MOST + 2  # how many buckets are in use; their errors, with room for one that is too many
+ROW = MOST + 2  # the number of buckets in use, and their errors, with room for one more
 SIZE = HISTOGRAM + ROWS * ROW
 
 
 def new_detectors() -> Ints:
-    """Return the detectors of both classes, which have seen nothing."""
+    """Return empty detectors of both classes."""
     return np.zeros((2, SIZE), np.int64)
 
 
-@whole
+@subroutine
 def watch(detectors: Ints, c: int, error: int, examples: int) -> None:
-    """Take in whether a verdict on class `c` was wrong; at every CLOCK-th, look for a change.
+    """Add whether a verdict on class `c` was wrong; check for a change at every CLOCK-th.
 
-    `examples` is the number of all labels so far, of both classes.
+    `examples` is the number of labels of both classes so far.
     """
     detectors[c, SEEN] += 1
     _insert(detectors, c, error)
     if detectors[c, SEEN] % CLOCK == 0:
-        _look(detectors, c, examples)
+        _check(detectors, c, examples)
 
 
-@inner
+@inlined_no_refcount
 def _insert(detectors: Ints, c: int, error: int) -> None:
     detectors[c, LABELS] += 1
     detectors[c, ERRORS] += error
@@ -64,15 +64,15 @@ def _insert(detectors: Ints, c: int, error: int) -> None:
             return
         if place + ROW < SIZE:  # one bucket of the next row for the two oldest of this one
             errors = _take_oldest(detectors, c, place) + _take_oldest(detectors, c, place)
-    _forget_oldest(detectors, c)
+    _drop_oldest(detectors, c)
 
 
-@inner
-def _look(detectors: Ints, c: int, examples: int) -> None:
-    """Forget the oldest bucket for as long as the window can be cut; whatever is forgotten at once is one change."""
+@inlined_no_refcount
+def _check(detectors: Ints, c: int, examples: int) -> None:
+    """Drop the oldest bucket while the window can be cut; everything dropped at once counts as one change."""
     rise = first_rise = _rise(detectors, c)
     while rise != 0.0:
-        _forget_oldest(detectors, c)
+        _drop_oldest(detectors, c)
         rise = _rise(detectors, c)
     if first_rise > 0.0:
         detectors[c, WORSE] += 1
@@ -81,9 +81,9 @@ def _look(detectors: Ints, c: int, examples: int) -> None:
         detectors[c, BETTER] += 1
 
 
-@whole
+@subroutine
 def _rise(detectors: Ints, c: int) -> float:
-    """By how much the error rate rises where the window must be cut; 0 if all of it may have the same rate."""
+    """Return by how much the error rate rises at the first cut that is found, 0 if there is none."""
     n, u = detectors[c, LABELS], detectors[c, ERRORS]
     variance = (u / n) * ((n - u) / n)
     confidence = logarithm(2.0 * logarithm(n) / DELTA)
@@ -103,8 +103,8 @@ def _rise(detectors: Ints, c: int) -> float:
     return 0.0
 
 
-@whole
-def _forget_oldest(detectors: Ints, c: int) -> None:
+@subroutine
+def _drop_oldest(detectors: Ints, c: int) -> None:
     r = ROWS - 1
     while detectors[c, HISTOGRAM + r * ROW] == 0:
         r -= 1
@@ -112,12 +112,12 @@ def _forget_oldest(detectors: Ints, c: int) -> None:
     detectors[c, ERRORS] -= _take_oldest(detectors, c, HISTOGRAM + r * ROW)
 
 
-@inner
+@inlined_no_refcount
 def _take_oldest(detectors: Ints, c: int, place: int) -> int:
     """Remove the first bucket of the row at `place`; return its errors."""
     errors = detectors[c, place + 1]
     for k in range(1, ROW - 1):
         detectors[c, place + k] = detectors[c, place + k + 1]
-    detectors[c, place + ROW - 1] = 0  # what is not in use is 0: equal windows are equal in memory
+    detectors[c, place + ROW - 1] = 0  # unused buckets are 0: equal windows are equal in memory
     detectors[c, place] -= 1
     return errors

@@ -1,1 +1,1 @@
-"""Examples as kernels take them: canonical order, and the forms they are read from and stored in."""
+"""Examples: their canonical form, how they are read from dicts, and how logs store them."""

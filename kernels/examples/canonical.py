@@ -1,6 +1,6 @@
-"""Bringing examples into their canonical form: keys ascending and unique, no zeros, scaled, with the bias.
+"""The canonical form of an example: keys ascending and unique, no zeros, scaled, with the bias.
 
-The order in which features were sent then changes nothing, and every kernel can rely on the form.
+So the order in which features are sent does not matter, and every kernel can rely on the form.
 """
 
 import math
@@ -8,10 +8,10 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 
 LARGEST_VALUE = 1e100  # so that no square overflows
-SHORT = 24  # up to this many keys, plain insertion is the fastest way to sort
+SHORT = 24  # up to this many keys, insertion sort is the fastest
 BUCKETS_AT_MOST = 4096
 
 
@@ -42,7 +42,7 @@ def canonical_batch(
     return out_starts, out_keys[: out_starts[-1]], out_values[: out_starts[-1]]
 
 
-@part
+@inlined
 def _canonical(
     keys: Keys,
     values: Floats,
@@ -55,20 +55,20 @@ def _canonical(
     count = _merge(out_keys, out_values, keys.size)
     if l2:
         _normalise(out_values[:count])
-        count = _drop_zeros(out_keys, out_values, count)  # the tiniest vanish beside the largest
+        count = _drop_zeros(out_keys, out_values, count)  # the smallest may underflow beside the largest
     if bias != np.uint64(0):
         count = _add(out_keys, out_values, count, bias, 1.0)
     return count
 
 
-@part
+@inlined
 def _sort(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> None:
-    """Copy sorted by key, equal keys in the order given: spread by the upper bits (keys are hashes), then insertion."""
+    """Copy sorted by key, stable: a bucket sort by the upper bits (keys are hashes), then an insertion sort."""
     count = keys.size
     if count <= SHORT:
         for k in range(count):
             out_keys[k], out_values[k] = keys[k], values[k]
-    elif count > BUCKETS_AT_MOST:  # long examples: safe against crafted keys that would all fall into one bucket
+    elif count > BUCKETS_AT_MOST:  # safe against many crafted keys that all fall into one bucket
         order = np.argsort(keys, kind="mergesort")
         for k in range(count):
             out_keys[k], out_values[k] = keys[order[k]], values[order[k]]
@@ -83,9 +83,9 @@ def _sort(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> Non
         out_keys[j], out_values[j] = key, value
 
 
-@part
+@inlined
 def _spread(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> None:
-    """A counting sort by the upper bits, with about one key to a bucket."""
+    """Counting sort by the upper bits, with about one key per bucket."""
     bits = 1
     while (1 << bits) < keys.size:
         bits += 1
@@ -101,7 +101,7 @@ def _spread(keys: Keys, values: Floats, out_keys: Keys, out_values: Floats) -> N
         places[bucket] += 1
 
 
-@part
+@inlined
 def _merge(keys: Keys, values: Floats, count: int) -> int:
     """Add up the values of equal keys and drop zeros, in place; return how many features remain."""
     kept = k = 0
@@ -117,7 +117,7 @@ def _merge(keys: Keys, values: Floats, count: int) -> int:
     return kept
 
 
-@part
+@inlined
 def _drop_zeros(keys: Keys, values: Floats, count: int) -> int:
     """Drop features whose value became 0, in place; return how many remain."""
     kept = 0
@@ -128,9 +128,9 @@ def _drop_zeros(keys: Keys, values: Floats, count: int) -> int:
     return kept
 
 
-@part
+@inlined
 def _normalise(values: Floats) -> None:
-    """Divide by the Euclidean norm, in two steps so that tiny values do not vanish when squared."""
+    """Divide by the Euclidean norm, in two steps, so that squares of tiny values do not underflow."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))
@@ -144,9 +144,9 @@ def _normalise(values: Floats) -> None:
         values[k] = values[k] / largest / norm
 
 
-@part
+@inlined
 def _add(keys: Keys, values: Floats, count: int, key: np.uint64, value: float) -> int:
-    """Add one feature at its place; return how many there are now."""
+    """Insert one feature in order; return how many there are now."""
     k = count
     while k > 0 and keys[k - 1] > key:
         k -= 1

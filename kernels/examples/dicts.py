@@ -1,7 +1,7 @@
-"""Reading a Python dict of feature names and numbers in one call, without making a Python object on the way.
+"""Read a Python dict of feature names and numbers in one call, without creating Python objects.
 
-Names are hashed where CPython keeps their UTF-8, values are read where they are. The functions of CPython's stable C
-interface are found by name when the compiled code is loaded, so it can be kept on disk like any other kernel.
+Names are hashed in CPython's own UTF-8 buffers, and values are read in place. The functions of CPython's stable ABI are
+resolved by name when the compiled code is loaded, so it can be cached on disk like any other kernel.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ _double = types.ExternalFunction("PyFloat_AsDouble", types.float64(ADDRESS))
 _error = types.ExternalFunction("PyErr_Occurred", ADDRESS())
 _clear = types.ExternalFunction("PyErr_Clear", types.void())
 
-# Places in the scratch array that CPython writes to.
+# Indices of the scratch array that CPython writes to.
 POSITION, NAME, VALUE, LENGTH = range(4)
 WORD = np.uintp(8)
 
@@ -36,9 +36,9 @@ def _pointer(typing_context, address):  # type: ignore[no-untyped-def]  # noqa: 
 
 @kernel_with_gil
 def read_dict(address: int, keys: Keys, values: Floats) -> int:
-    """Fill keys and values from the dict at `address`, which the caller holds; return how many there were.
+    """Fill keys and values from the dict at `address`, which the caller keeps alive; return how many.
 
-    -1 if a name is not text or empty, a value is no number, not finite or too large, or the dict changed meanwhile.
+    Return -1 if a name is not text or is empty, a value is not a finite number or too large, or the dict changed.
     """
     scratch = np.zeros(4, np.uintp)
     base = np.uintp(scratch.ctypes.data)

@@ -1,4 +1,4 @@
-"""Examples as a log keeps them: the shortest form that tells their values exactly, and what no sound one has."""
+"""Examples as a log stores them: the shortest exact form of the values, and a check of what is read back."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def form_of(values: Floats) -> int:
 
 @kernel
 def flaw_in(keys: Keys, values: Floats) -> int:
-    """Whether the example is sound: no name has the key 0, and no value is beyond the largest, or not a number."""
+    """Return SOUND, or what is invalid: no key is 0, and no value is NaN or larger than LARGEST_VALUE."""
     for key in keys:
         if key == np.uint64(0):
             return KEY_0

@@ -1,1 +1,1 @@
-"""What every algorithm shares: options, totals, steps, mathematics."""
+"""What the algorithms share: the factory of their entries, options, totals, and mathematics."""

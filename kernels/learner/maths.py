@@ -1,11 +1,11 @@
-"""Small functions that every algorithm uses, with the same bits on every machine."""
+"""Small functions of the algorithms, with bit-identical results on every machine."""
 
 import math
 
 import numpy as np
 
 from kernels.arrays import Floats
-from kernels.compiler import inner
+from kernels.compiler import inlined_no_refcount
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471803691238  # ln 2 in two parts, the first with trailing zero bits: k * LN2_HIGH is exact
@@ -14,15 +14,15 @@ SQRT_HALF = 0.7071067811865476
 LARGEST = 700.0  # beyond it exp would overflow; the logistic function is 0 or 1 long before
 
 
-@inner
+@inlined_no_refcount
 def soft(value: float, threshold: float) -> float:
     """Soft thresholding: sign(value) * max(|value| - threshold, 0)."""
     return math.copysign(max(abs(value) - threshold, 0.0), value)
 
 
-@inner
+@inlined_no_refcount
 def dot(work: Floats, row: int, x: Floats) -> float:
-    """w.x, with w in a row of `work`, in four lanes: faster than one chain of additions, and just as repeatable."""
+    """w.x, with w in a row of `work`, in four lanes: faster than one chain of additions, and as deterministic."""
     a = b = c = d = 0.0
     whole = x.size - x.size % 4
     for k in range(0, whole, 4):
@@ -35,7 +35,7 @@ def dot(work: Floats, row: int, x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@inner
+@inlined_no_refcount
 def squared_norm(x: Floats) -> float:
     """x.x."""
     result = 0.0
@@ -44,9 +44,9 @@ def squared_norm(x: Floats) -> float:
     return result
 
 
-@inner
+@inlined_no_refcount
 def exponential(x: float) -> float:
-    """e^x from additions and multiplications only: C libraries differ in the last bit, replicas must not."""
+    """e^x from additions and multiplications only: C libraries differ in the last bit, and replicas must not."""
     x = min(max(x, -LARGEST), LARGEST)
     k = np.floor(x * LOG2_E + 0.5)
     r = (x - k * LN2_HIGH) - k * LN2_LOW
@@ -56,9 +56,9 @@ def exponential(x: float) -> float:
     return math.ldexp(series, int(k))
 
 
-@inner
+@inlined_no_refcount
 def logarithm(x: float) -> float:
-    """ln x of a positive number, in the same way: by ln((1 + t) / (1 - t)) = 2 (t + t^3 / 3 + t^5 / 5 + ...)."""
+    """ln x for x > 0, for the same reason: ln((1 + t) / (1 - t)) = 2 (t + t^3 / 3 + t^5 / 5 + ...)."""
     m, k = math.frexp(x)
     if m < SQRT_HALF:
         m, k = 2.0 * m, k - 1
@@ -69,7 +69,7 @@ def logarithm(x: float) -> float:
     return k * LN2_HIGH + (2.0 * t * series + k * LN2_LOW)
 
 
-@inner
+@inlined_no_refcount
 def logistic(x: float) -> float:
     """1 / (1 + e^-x)."""
     return 1.0 / (1.0 + exponential(-x))

@@ -1,11 +1,11 @@
-"""What happens around every example, whatever the algorithm: counting, costs, lambda_t, discounts, target sparsity."""
+"""What every algorithm does around an example: counts, costs, lambda_t, discounts, target sparsity."""
 
 import math
 
 import numpy as np
 
 from kernels.arrays import Floats, Ints
-from kernels.compiler import inner, part
+from kernels.compiler import inlined, inlined_no_refcount
 from kernels.learner.options import (
     AUTO_COSTS,
     COST_NEGATIVE,
@@ -23,43 +23,43 @@ from kernels.learner.options import (
 )
 from kernels.learner.totals import FEATURES, LAMBDA, NEGATIVES, OUTCOME, POSITIVES, SCALE, STEP, TABLE_FULL
 
-FAINT = 2.0**-200  # when the common factor is this small, it is settled into the rows before it can underflow
-MILD = 10.0  # an imbalance of so much counts for about half; one of 1:99 for nine tenths
-SAMPLE = 4096  # features looked at to find lambda for a target sparsity
-PERIOD = 1024  # examples between two such looks, after the first doublings
+SMALLEST_SCALE = 2.0**-200  # below it, SCALE is multiplied into the rows before it can underflow
+HALVED = 10.0  # an imbalance of 1:10 counts for about half, one of 1:99 for nine tenths
+SAMPLE = 4096  # features in the sample that finds lambda for a target sparsity
+PERIOD = 1024  # examples between two samples; before that, at powers of two
 
 
-@inner
+@inlined_no_refcount
 def _moderated(rho: float) -> float:
-    """rho >= 1, taken for less while it is small: docs/algorithms.md says why."""
+    """Reduce a small rho >= 1; docs/algorithms.md says why."""
     beyond = rho - 1.0
-    return 1.0 + beyond * beyond / (beyond + MILD)
+    return 1.0 + beyond * beyond / (beyond + HALVED)
 
 
-@inner
+@inlined_no_refcount
 def _imbalance(negatives: float, positives: float) -> float:
     if negatives >= positives:
         return _moderated(negatives / positives)
     return 1.0 / _moderated(positives / negatives)
 
 
-@inner
-def begin(tally: Floats, label: float, settings: Floats) -> float:
+@inlined_no_refcount
+def begin(totals: Floats, label: float, settings: Floats) -> float:
     """Count the example and discount the past; return the cost of the label's class."""
-    tally[STEP] += 1.0
-    tally[POSITIVES if label > 0.0 else NEGATIVES] += 1.0
-    tally[SCALE] *= settings[KEEP]
+    totals[STEP] += 1.0
+    totals[POSITIVES if label > 0.0 else NEGATIVES] += 1.0
+    totals[SCALE] *= settings[KEEP]
     if settings[AUTO_COSTS] == 0.0:
         return settings[COST_POSITIVE] if label > 0.0 else settings[COST_NEGATIVE]
-    root = math.sqrt(settings[ODDS] * _imbalance(tally[NEGATIVES] + 1.0, tally[POSITIVES] + 1.0))
+    root = math.sqrt(settings[ODDS] * _imbalance(totals[NEGATIVES] + 1.0, totals[POSITIVES] + 1.0))
     return root if label > 0.0 else 1.0 / root
 
 
-@inner
-def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
-    """lambda_t of the schedule, or what the target sparsity has found."""
+@inlined_no_refcount
+def lambda_at(t: float, totals: Floats, settings: Floats) -> float:
+    """Return lambda_t by the schedule, or as found for the target sparsity."""
     if settings[TARGET] > 0.0:
-        return tally[LAMBDA]
+        return totals[LAMBDA]
     schedule = settings[SCHEDULE]
     chosen = settings[LAMBDA0]
     if schedule == TIMES_ETA:
@@ -73,46 +73,46 @@ def lambda_at(t: float, tally: Floats, settings: Floats) -> float:
     return chosen
 
 
-@inner
-def sample_due(tally: Floats, settings: Floats) -> int:
-    """How many features to look at now for the target sparsity: 0 most of the time."""
+@inlined_no_refcount
+def sample_due(totals: Floats, settings: Floats) -> int:
+    """Return how many features to sample now for the target sparsity: 0 most of the time."""
     if settings[TARGET] == 0.0:
         return 0
-    step = int(tally[STEP])
+    step = int(totals[STEP])
     if step % PERIOD != 0 and (step > PERIOD or step & (step - 1) != 0):
         return 0
-    return int(min(tally[FEATURES], SAMPLE))
+    return int(min(totals[FEATURES], SAMPLE))
 
 
-@inner
-def is_due(tally: Floats, settings: Floats) -> bool:
-    """Whether there is something to do after this example, if it was learnt, besides learning it."""
-    if tally[OUTCOME] == TABLE_FULL:
+@inlined_no_refcount
+def is_due(totals: Floats, settings: Floats) -> bool:
+    """Tell whether the example, if it was learnt, must be followed by maintenance."""
+    if totals[OUTCOME] == TABLE_FULL:
         return False
-    return bool(tally[SCALE] < FAINT or sample_due(tally, settings) > 0)
+    return bool(totals[SCALE] < SMALLEST_SCALE or sample_due(totals, settings) > 0)
 
 
-@part
+@inlined
 def quantile(sizes: Floats, share: float) -> float:
     """Return the ceil(share * k)-th smallest of k sizes."""
     rank = int(math.ceil(share * sizes.size))
     return float(np.partition(sizes, rank - 1)[rank - 1])
 
 
-@inner
+@inlined_no_refcount
 def longest(starts: Ints) -> int:
-    """Non-zeros of the longest example."""
+    """Return the number of non-zeros of the longest example."""
     most = 0
     for i in range(starts.size - 1):
         most = max(most, starts[i + 1] - starts[i])
     return most
 
 
-@inner
-def settle(rows: Floats, width: int, tally: Floats) -> None:
-    """Multiply the common factor into every state, where all states are plain sums."""
-    scale = tally[SCALE]
+@inlined_no_refcount
+def rescale_sums(rows: Floats, width: int, totals: Floats) -> None:
+    """Multiply SCALE into every state, where all states are sums."""
+    scale = totals[SCALE]
     for at in range(0, rows.size, width):
         for j in range(1, width):
             rows[at + j] *= scale
-    tally[SCALE] = 1.0
+    totals[SCALE] = 1.0

@@ -1,1 +1,1 @@
-"""The feature table: a row for each feature, its growth, its memory, its names."""
+"""The feature table: its rows, layout and memory, and the names of features."""

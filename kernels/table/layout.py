@@ -1,4 +1,4 @@
-"""The feature table as a whole: laying it out anew when it grows or loses rows, and reading it from end to end."""
+"""Operations on the whole feature table: lay it out again when it grows or loses rows, and read all rows."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from kernels.table.rows import EMPTY, ONE
 
 @kernel
 def pack(rows: Floats, width: int, keep: Bytes) -> int:
-    """Push the rows in use to the right end, before the sink, in order; return where they begin.
+    """Move the rows in use to the right end, before the sink, in order; return where they begin.
 
-    Row number i in table order stays if `keep[i]`; an empty `keep` keeps all.
+    Row number i in table order is kept if `keep[i]`; an empty `keep` keeps all.
     """
     bits = rows.view(np.uint64)
     w = np.uint64(width)
@@ -33,9 +33,9 @@ def pack(rows: Floats, width: int, keep: Bytes) -> int:
 
 @kernel
 def spread(rows: Floats, width: int, first: int, home_bits: int) -> int:
-    """Move the packed rows, which begin at `first`, to their places for 2^home_bits home slots; return the last place.
+    """Move the packed rows, which begin at `first`, to their slots for 2^home_bits home slots; return the end slot.
 
-    In place: a row's place is never right of where it was packed, because all rows after it fit behind it.
+    This works in place: no row moves to the right, because all rows after it fit behind it.
     """
     bits = rows.view(np.uint64)
     w = np.uint64(width)
@@ -56,7 +56,7 @@ def spread(rows: Floats, width: int, first: int, home_bits: int) -> int:
 
 @kernel
 def fits(rows: Floats, width: int, home_bits: int, slots: int) -> bool:
-    """Whether the rows in use, spread for 2^home_bits home slots, stay within `slots`."""
+    """Tell whether the rows in use, spread over 2^home_bits home slots, fit into `slots`."""
     bits = rows.view(np.uint64)
     shift = np.uint64(64) - np.uint64(home_bits)
     free = np.uint64(0)
@@ -68,16 +68,16 @@ def fits(rows: Floats, width: int, home_bits: int, slots: int) -> bool:
 
 @kernel
 def copy_rows(rows: Floats, width: int, start: int, packed: Floats) -> int:
-    """Copy rows in use, from slot position `start` on, into `packed` until it is full; return where to go on.
+    """Copy rows in use, from slot position `start` on, into `packed` until it is full; return where to continue.
 
-    Rows come in key order, from the largest key down. The return value is the table's end when all have been read.
+    Rows come in key order, from the largest key down. The return value is the table's size when all have been read.
     """
     bits = rows.view(np.uint64)
     out = packed.view(np.uint64)
     at = start
     filled = 0
     while at < rows.size and filled < out.size:
-        for j in range(width):  # also an empty row, which the next one replaces: no branch to mispredict
+        for j in range(width):  # also an empty row, which the next one overwrites: no branch to mispredict
             out[filled + j] = bits[at + j]
         filled += width * int(bits[at] != EMPTY)
         at += width
@@ -86,7 +86,7 @@ def copy_rows(rows: Floats, width: int, start: int, packed: Floats) -> int:
 
 @kernel
 def range_starts(keys: Keys, width: int, flip: np.uint64, shift: int, starts: Ints) -> None:
-    """Find where each range of keys begins, in rows whose `key ^ flip` ascends: its number is the bits past `shift`."""
+    """Find where each range of keys begins in rows sorted by `key ^ flip`; the bits above `shift` number the range."""
     for number in range(starts.size):
         low, high = 0, keys.size // width
         while low < high:

@@ -1,19 +1,19 @@
-"""Names of features in little memory: keys in order, where each name ends, and the UTF-8 of all names in one array.
+"""Compact storage of feature names: sorted keys, the end of each name, and the UTF-8 of all names in one array.
 
-Such arrays are never changed: new names are merged into new arrays, so that a snapshot may hold on to the old ones.
+These arrays are never changed: new names are merged into new arrays, so that a snapshot can keep the old ones.
 """
 
 import numpy as np
 
 from kernels.arrays import Bytes, Ends, Ints, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 
 HALF_WORD = np.uint64(32)
 
 
 @kernel
 def find_unknown(held: Keys, keys: Keys, unknown: Ints) -> int:
-    """Fill in which of `keys` are not among those held, which are in order; return how many."""
+    """List which of `keys` are not in `held`, which is sorted; return how many."""
     count = 0
     for k in range(keys.size):
         at = _place(held, keys[k])
@@ -35,7 +35,7 @@ def merge_names(
     all_ends: Ends,
     all_text: Bytes,
 ) -> None:
-    """Merge two sets of names that have no key in common; whole stretches between two new names are moved at once."""
+    """Merge two sets of names that have no key in common; runs between two new names are copied at once."""
     first = written = 0
     for m in range(more_keys.size):
         stop = _place(keys, more_keys[m])
@@ -45,7 +45,7 @@ def merge_names(
     _copy(keys, ends, text, first, keys.size, all_keys, all_ends, all_text, first + more_keys.size, written)
 
 
-@part
+@inlined
 def _copy(
     keys: Keys,
     ends: Ends,
@@ -58,7 +58,7 @@ def _copy(
     to: int,
     written: int,
 ) -> int:
-    """Copy the names from `first` up to `stop`; return where the text ends now."""
+    """Copy the names from `first` up to `stop`; return the new end of the text."""
     if first == stop:
         return written
     start: int = np.int64(ends[first - 1]) if first > 0 else np.int64(0)  # type: ignore[assignment]
@@ -70,11 +70,11 @@ def _copy(
     return written + length
 
 
-@part
+@inlined
 def _place(held: Keys, key: np.uint64) -> int:
-    """Return where the key stands or would have to stand.
+    """Return where the key is, or where it would be inserted.
 
-    Keys are hashes, so the place is about in proportion to the key; from there the search steps out in doubling steps.
+    Keys are hashes, so the position is about proportional to the key; from there the search gallops in doubling steps.
     """
     size = held.size
     low, high, step = 0, size, 8

@@ -1,1 +1,1 @@
-"""Parsers of text: numbers, JSON features, LIBSVM and Vowpal Wabbit lines."""
+"""Parsers: numbers, JSON features, LIBSVM and Vowpal Wabbit lines."""

@@ -1,4 +1,4 @@
-"""What a processor does with a word of 64 bits in one instruction, and Python has no name for."""
+"""Single instructions on 64-bit words that Numba does not offer."""
 
 from llvmlite import ir
 from numba import types
@@ -9,7 +9,7 @@ WORD, TWO_WORDS, BIT = ir.IntType(64), ir.IntType(128), ir.IntType(1)
 
 @intrinsic
 def upper_product(typing_context, a, b):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """The upper 64 of the 128 bits of a product."""
+    """Return the upper 64 of the 128 bits of a product."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         wide = [builder.zext(argument, TWO_WORDS) for argument in arguments]
@@ -20,7 +20,7 @@ def upper_product(typing_context, a, b):  # type: ignore[no-untyped-def]  # noqa
 
 @intrinsic
 def leading_zeros(typing_context, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """How many bits above the highest 1; the word must not be 0."""
+    """Count the zeros above the highest 1; the word must not be 0."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         return builder.ctlz(arguments[0], BIT(1))
@@ -30,7 +30,7 @@ def leading_zeros(typing_context, word):  # type: ignore[no-untyped-def]  # noqa
 
 @intrinsic
 def trailing_zeros(typing_context, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """How many bits below the lowest 1; the word must not be 0."""
+    """Count the zeros below the lowest 1; the word must not be 0."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         return builder.cttz(arguments[0], BIT(1))
@@ -40,7 +40,7 @@ def trailing_zeros(typing_context, word):  # type: ignore[no-untyped-def]  # noq
 
 @intrinsic
 def float_of_bits(typing_context, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """The float that these bits are."""
+    """Reinterpret the bits as a float."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         return builder.bitcast(arguments[0], ir.DoubleType())

@@ -1,27 +1,27 @@
 """The float nearest to `mantissa * 10^exponent`, exactly: the algorithm of Eisel and Lemire.
 
 Lemire, *Number parsing at a gigabyte per second* (2021); that no case needs more than 128 bits of the power of five is
-proved in Mushtak and Lemire, *Fast number parsing without fallback* (2023). Exponents are kept within REACH, where
-every result is a normal float, so that no end of the range needs a case of its own.
+proved in Mushtak and Lemire, *Fast number parsing without fallback* (2023). Exponents are limited to REACH, where
+every result is a normal float, so no end of the range needs special handling.
 """
 
 import numpy as np
 
-from kernels.compiler import part
+from kernels.compiler import inlined
 from kernels.text.bits import float_of_bits, leading_zeros, upper_product
 
 REACH = 280
 ONE = np.uint64(1)
 MANTISSA_BITS = np.uint64(52)
 HIDDEN = np.uint64(1 << 52)
-LOW_BITS = np.uint64((1 << 9) - 1)  # all 1: what the lower word of the power of five adds may carry into the result
+LOW_BITS = np.uint64((1 << 9) - 1)  # if all are 1, the lower word of the power of five may carry into the result
 TIES = (-4, 23)  # only with these exponents can a product lie exactly between two floats
 
 FIRST_EXACT = -27  # 5^27 is the last power of five that divides some number of 64 bits
 
 
 def _power_of_five(exponent: int) -> int:
-    """The leading 128 bits of 5^exponent: cut off, but rounded up for the negative exponents that can be exact."""
+    """Return the leading 128 bits of 5^exponent, truncated; rounded up for the negative exponents that can be exact."""
     power = 5 ** abs(exponent)
     if exponent >= 0:
         return power << 128 >> power.bit_length()
@@ -33,7 +33,7 @@ POWERS_OF_FIVE = np.array(
 )
 
 
-@part
+@inlined
 def nearest(mantissa: np.uint64, exponent: int) -> float:
     """Round to the nearest float, ties to even; the mantissa must not be 0, the exponent within REACH."""
     zeros = leading_zeros(mantissa)

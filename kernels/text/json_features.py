@@ -1,18 +1,16 @@
-"""Features as JSON text, `{"token:free": 1, "len": 0.4}`, read in one call: names are hashed where they stand.
+"""Features as JSON text, `{"token:free": 1, "len": 0.4}`, read in one call: names are hashed in place.
 
-The kernel takes what is usual and gives up on anything else (an escape in a name, a value that is no number, a name
-that may stand there twice, a fault of any kind): the caller then reads the text slowly, and finds the words to refuse
-it.
+The kernel handles the usual cases and gives up on everything else: an escape in a name, a value that is not a number, a
+name that may occur twice, any error. The caller then parses the text with the slow parser, which reports errors.
 
-The last byte must be a closing brace. So a byte that is none has one behind it, and only inside names, where a brace
-may stand, does anything look for the end of the text. Positions are unsigned, which spares numba the test for
-negative ones.
+The last byte must be a closing brace. So every other byte is followed by one, and only inside names, which may contain
+braces, must the end of the text be checked. Positions are unsigned, which spares Numba the check for negative ones.
 """
 
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 from kernels.examples.canonical import LARGEST_VALUE
 from kernels.feature_hash import hash_name, word_at
 from kernels.text.bits import trailing_zeros
@@ -22,7 +20,7 @@ UNUSUAL = -1
 TAB, NEWLINE, RETURN, SPACE = 9, 10, 13, 32
 QUOTE, COMMA, COLON, BACKSLASH, OPEN, CLOSE = 34, 44, 58, 92, 123, 125
 SHORTEST_FEATURE = 6  # bytes: "a":1,
-HALF_WORD = np.uint64(32)  # a span holds where a name starts in its upper half, and where it stops in its lower one
+HALF_WORD = np.uint64(32)  # a span is a name's start in the upper half and its end in the lower
 
 EIGHT = np.uint64(8)
 EACH = np.uint64(0x0101010101010101)
@@ -35,18 +33,18 @@ CONTINUED, CONTINUED_END = 0x80, 0xC0
 
 @kernel
 def read_features(text: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
-    """Fill keys, values and where the names stand; return how many features there are, or UNUSUAL.
+    """Fill keys, values and the spans of the names; return how many features there are, or UNUSUAL.
 
-    There must be room for as many as fit into the text. Two names with one key are UNUSUAL.
+    There must be room for as many as fit into the text. Equal keys are UNUSUAL.
     """
     return _read(text, keys, values, spans)
 
 
 @kernel
 def read_many(text: Bytes, ends: Ints, keys: Keys, values: Floats, starts: Ints) -> bool:
-    """Read texts that stand one behind the other and end at `ends`, each as `read_features` does, into CSR form.
+    """Read concatenated texts, which end at `ends`, each as `read_features` does, into CSR form.
 
-    False if one of them is unusual, or does not end with a closing brace: nothing is to be read from the arrays then.
+    Return False if one is unusual or does not end with a closing brace; the arrays are then undefined.
     """
     spans = np.empty(keys.size, np.uint64)
     begin = at = 0
@@ -64,7 +62,7 @@ def read_many(text: Bytes, ends: Ints, keys: Keys, values: Floats, starts: Ints)
     return True
 
 
-@part
+@inlined
 def _read(text: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
     at = _skip_blanks(text, NONE)
     if text[at] != OPEN:
@@ -93,7 +91,7 @@ def _read(text: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
     return count
 
 
-@part
+@inlined
 def _skip_blanks(text: Bytes, at: np.uint64) -> np.uint64:
     byte = text[at]
     while byte <= SPACE and (byte == SPACE or byte == NEWLINE or byte == RETURN or byte == TAB):  # noqa: PLR1714, SIM109 - no tuples here
@@ -102,9 +100,9 @@ def _skip_blanks(text: Bytes, at: np.uint64) -> np.uint64:
     return at
 
 
-@part
+@inlined
 def _read_name(text: Bytes, start: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return where the name at `start` stops, 0 if it is unusual, and where its value begins."""
+    """Return where the name at `start` ends (0 if it is unusual), and where its value begins."""
     stop = _end_of_name(text, start)
     if stop <= start:
         return NONE, start
@@ -114,18 +112,18 @@ def _read_name(text: Bytes, start: np.uint64) -> tuple[np.uint64, np.uint64]:
     return stop, _skip_blanks(text, at + ONE)
 
 
-@part
+@inlined
 def _read_value(text: Bytes, at: np.uint64) -> tuple[float, np.uint64]:
-    """Return the number at `at` and where it ends, 0 if it is unusual."""
+    """Return the number at `at`, and where it ends (0 if it is unusual)."""
     if not _is_json_number(text, at):
         return 0.0, NONE
     kind, value, end = read_number(text, at)
     return value, end if kind == EXACT and abs(value) <= LARGEST_VALUE else NONE
 
 
-@part
+@inlined
 def _end_of_name(text: Bytes, at: np.uint64) -> np.uint64:
-    """Return where the closing quote stands; 0 if it is missing, or comes after something unusual."""
+    """Return where the closing quote is; 0 if it is missing or the name is unusual."""
     size = np.uint64(text.size)
     while at < size:
         if at + EIGHT <= size:
@@ -146,20 +144,20 @@ def _end_of_name(text: Bytes, at: np.uint64) -> np.uint64:
     return NONE
 
 
-@part
+@inlined
 def _special(word: np.uint64) -> np.uint64:
     """Mark the bytes of a word that are quotes, backslashes, control characters or not ASCII.
 
-    A borrow can mark a byte wrongly, but only above one that is marked rightly: the lowest mark is true.
+    A borrow can mark a byte by mistake, but only above a correct mark: the lowest mark is correct.
     """
     quotes, backslashes = word ^ QUOTES, word ^ BACKSLASHES
     found = ((quotes - EACH) & ~quotes) | ((backslashes - EACH) & ~backslashes) | ((word - SPACES) & ~word) | word
     return found & UPPER
 
 
-@part
+@inlined
 def _utf8_length(text: Bytes, at: np.uint64) -> np.uint64:
-    """How many bytes the character at `at` has, which is not ASCII; 0 if they are not valid UTF-8."""
+    """Return the length in bytes of the non-ASCII character at `at`; 0 if it is not valid UTF-8."""
     first, second = text[at], text[at + ONE]
     if not CONTINUED <= second < CONTINUED_END or first < 0xC2 or first > 0xF4:  # noqa: PLR2004
         return NONE
@@ -177,9 +175,9 @@ def _utf8_length(text: Bytes, at: np.uint64) -> np.uint64:
     return np.uint64(4) if long and (first != 0xF4 or second < 0x90) else NONE  # noqa: PLR2004 - else beyond Unicode
 
 
-@part
+@inlined
 def _is_json_number(text: Bytes, at: np.uint64) -> bool:
-    """Refuse what `read_number` takes and JSON does not: a plus, a leading zero, a point without digits around it."""
+    """Reject what `read_number` accepts and JSON does not: a plus, a leading zero, a point without digits around it."""
     if text[at] == MINUS:
         at += ONE
     if not _is_digit(text[at]) or (text[at] == ZERO and _is_digit(text[at + ONE])):
@@ -189,14 +187,14 @@ def _is_json_number(text: Bytes, at: np.uint64) -> bool:
     return text[at] != POINT or _is_digit(text[at + ONE])
 
 
-@part
+@inlined
 def _is_digit(byte: int) -> bool:
     return bool(np.uint64(byte) - ZERO <= NINE)
 
 
-@part
+@inlined
 def _may_repeat(keys: Keys) -> bool:
-    """Whether two keys are equal, or so many are crafted to collide that looking further would take long."""
+    """Tell whether two keys are equal, or so many crafted keys collide that a full check would take too long."""
     bits = 1
     while (1 << bits) < 2 * keys.size:
         bits += 1

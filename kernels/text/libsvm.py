@@ -1,9 +1,9 @@
-"""LIBSVM lines, `label index:value index:value ... # comment`; the name of a feature is its index as it is written."""
+"""LIBSVM lines, `label index:value index:value ... # comment`; the name of a feature is its index as written."""
 
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 from kernels.examples.canonical import LARGEST_VALUE
 from kernels.feature_hash import hash_name
 from kernels.text.numbers import EXACT, NONE, NOT_A_NUMBER, ONE, read_digits, read_number
@@ -41,12 +41,12 @@ def parse_libsvm(text: Bytes, parsed: Parsed, cursor: Ints) -> int:
             labels[example] = label
             if answer == DONE:
                 answer, starts[example + 1], at = _parse_pairs(text, at, keys, values, name_starts, starts[example])
-            cursor[EXAMPLES] += answer == DONE  # a bad line's places are taken by the next one
+            cursor[EXAMPLES] += answer == DONE  # the next line overwrites a bad one
         end_line(text, cursor, at)
     return answer
 
 
-@part
+@inlined
 def _parse_label(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     label, at = read_label(text, start)
     if label == 0.0 or not _ends_token(text[at]):
@@ -54,11 +54,11 @@ def _parse_label(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return DONE, label, at
 
 
-@part
+@inlined
 def _parse_pairs(
     text: Bytes, at: np.uint64, keys: Keys, values: Floats, name_starts: Ints, start: int
 ) -> tuple[int, np.uint64, np.uint64]:
-    """Parse the rest of a line into the places from `start` on; return where they end and where the parsing ended."""
+    """Parse the rest of a line into elements from `start` on; return their end, and where parsing stopped."""
     k = np.uint64(start)
     while True:
         at = skip_blanks(text, at)
@@ -74,7 +74,7 @@ def _parse_pairs(
         at = after
 
 
-@part
+@inlined
 def _parse_pair(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64, np.uint64]:
     """Return the value of a feature, where its index ends, and where the pair ends."""
     _, colon = read_digits(text, start, NONE)
@@ -90,11 +90,11 @@ def _parse_pair(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64, n
     return DONE, value if kind == EXACT else np.nan, colon, after
 
 
-@part
+@inlined
 def _ends_token(byte: int) -> bool:
     return is_blank(byte) or _ends_line(byte)
 
 
-@part
+@inlined
 def _ends_line(byte: int) -> bool:
     return byte == NEWLINE or byte == COMMENT  # noqa: PLR1714 - no tuples here

@@ -3,31 +3,31 @@
 A number whose digits fit in 53 bits and whose power of ten is itself a float is one exact operand times or over
 another: one rounding, so the nearest float (Clinger's fast path). Nearly all others are rounded by
 `kernels.text.decimals`.
-What remains (the tiniest and largest numbers, and those that 19 digits do not decide) is only told from what is not a
-number, and the caller lets `float` read it.
+The rest (the smallest and largest numbers, and those that 19 digits do not decide) is only recognised as a number, and
+the caller parses it with `float`.
 
-Positions are unsigned, which spares numba the test for negative ones. Nothing looks for the end of the text: the caller
-sees to it that a newline stands there.
+Positions are unsigned, which spares Numba the check for negative ones. The end of the text is never checked: the caller
+ensures that it is a newline.
 """
 
 import numpy as np
 
 from kernels.arrays import Bytes
-from kernels.compiler import part
+from kernels.compiler import inlined
 from kernels.text.decimals import REACH, nearest
 
 NOT_A_NUMBER, EXACT, ROUGH = range(3)
 
 PLUS, MINUS, POINT, UPPER_E, LOWER_E = 43, 45, 46, 69, 101
 NONE, ONE, NINE, TEN, ZERO = np.uint64(0), np.uint64(1), np.uint64(9), np.uint64(10), np.uint64(48)
-MOST_DIGITS = np.uint64(19)  # so many always fit in 64 bits
-ROOM = np.uint64(10**18)  # a mantissa below this can take another digit
+MOST_DIGITS = np.uint64(19)  # this many always fit in 64 bits
+ROOM = np.uint64(10**18)  # a mantissa below this has room for another digit
 LARGEST_EXACT = np.uint64(2**53)
 POWERS = tuple(float(10**k) for k in range(23))  # 10^22 is the last power of ten that is a float
-ENDLESS = 10**9  # an exponent that no number of digits in a line makes up for
+ENDLESS = 10**9  # no number of digits in a line can offset this exponent
 
 
-@part
+@inlined
 def read_number(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     """Read the number at `start`; return its kind, its value (rough unless EXACT) and where it ends."""
     negative = text[start] == MINUS
@@ -54,7 +54,7 @@ def read_number(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return kind, -value if negative else value, at
 
 
-@part
+@inlined
 def read_digits(text: Bytes, at: np.uint64, number: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Append the digits at `at` to the number; return it and where they end."""
     digit = np.uint64(text[at]) - ZERO
@@ -65,9 +65,9 @@ def read_digits(text: Bytes, at: np.uint64, number: np.uint64) -> tuple[np.uint6
     return number, at
 
 
-@part
+@inlined
 def _read_many_digits(text: Bytes, at: np.uint64, stop: np.uint64) -> tuple[np.uint64, int, int]:
-    """Return the first 19 significant digits as a number, its power of ten, and whether that is all."""
+    """Return the first 19 significant digits as a number, its power of ten, and whether they are all."""
     mantissa = NONE
     exponent = 0
     kind = EXACT
@@ -86,9 +86,9 @@ def _read_many_digits(text: Bytes, at: np.uint64, stop: np.uint64) -> tuple[np.u
     return mantissa, exponent, kind
 
 
-@part
+@inlined
 def _read_exponent(text: Bytes, at: np.uint64) -> tuple[int, np.uint64]:
-    """Return the power and where it ends, which is 0 if there is none."""
+    """Return the power, and where it ends (0 if there is none)."""
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += ONE
@@ -102,7 +102,7 @@ def _read_exponent(text: Bytes, at: np.uint64) -> tuple[int, np.uint64]:
     return -power if negative else power, at if at > start else NONE
 
 
-@part
+@inlined
 def _scale(kind: int, mantissa: np.uint64, exponent: int) -> tuple[int, float]:
     if kind == NOT_A_NUMBER or mantissa == NONE:
         return kind, 0.0

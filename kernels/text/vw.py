@@ -6,7 +6,7 @@ A feature is named `namespace^name`, or `name` in the unnamed namespace. Its val
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiler import kernel, part
+from kernels.compiler import inlined, kernel
 from kernels.examples.canonical import LARGEST_VALUE
 from kernels.feature_hash import hash_name
 from kernels.text.numbers import EXACT, NONE, NOT_A_NUMBER, ONE, read_number
@@ -53,12 +53,12 @@ def parse_vw(text: Bytes, parsed: Parsed, cursor: Ints) -> int:
                 answer, starts[example + 1], at = _parse_features(
                     text, at, keys, values, name_starts, starts[example], name
                 )
-            cursor[EXAMPLES] += answer == DONE  # a bad line's places are taken by the next one
+            cursor[EXAMPLES] += answer == DONE  # the next line overwrites a bad one
         end_line(text, cursor, at)
     return answer
 
 
-@part
+@inlined
 def _parse_head(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     """Read `label importance 'tag`; return the label and where the first bar is."""
     label = 0.0
@@ -78,9 +78,9 @@ def _parse_head(text: Bytes, start: np.uint64) -> tuple[int, float, np.uint64]:
     return NO_BAR if text[at] == NEWLINE else UNEXPECTED, label, at
 
 
-@part
+@inlined
 def _skip_tag(text: Bytes, start: np.uint64) -> np.uint64:
-    """Return where the bar is if only a tag stands before it, else `start`.
+    """Return where the bar is if only a tag precedes it, else `start`.
 
     As in Vowpal Wabbit, a word that touches the bar is a tag even without a quote.
     """
@@ -91,13 +91,13 @@ def _skip_tag(text: Bytes, start: np.uint64) -> np.uint64:
     return at if text[at] == BAR and (at == end or text[start] == QUOTE) else start
 
 
-@part
+@inlined
 def _parse_features(
     text: Bytes, at: np.uint64, keys: Keys, values: Floats, name_starts: Ints, start: int, name: Bytes
 ) -> tuple[int, np.uint64, np.uint64]:
-    """Parse from the first bar to the end of the line, into the places from `start` on; return where both end.
+    """Parse from the first bar to the end of the line, into elements from `start` on; return the end of both.
 
-    `name` is room for the full name of a feature; its first `prefix` bytes are those of the namespace.
+    `name` is a buffer for the full name of a feature; its first `prefix` bytes are the namespace.
     """
     k = np.uint64(start)
     prefix = NONE
@@ -117,9 +117,9 @@ def _parse_features(
         at = after
 
 
-@part
+@inlined
 def _parse_namespace(text: Bytes, start: np.uint64, name: Bytes) -> tuple[int, np.uint64, float, int, np.uint64]:
-    """Read `namespace:scale`; put `namespace^` into `name`, nothing if it is unnamed; return how long that is."""
+    """Read `namespace:scale`; write `namespace^` to `name`, nothing if it is unnamed; return its length."""
     end = _name_end(text, start)
     length = end - start
     if length >= LONGEST_NAME:
@@ -135,7 +135,7 @@ def _parse_namespace(text: Bytes, start: np.uint64, name: Bytes) -> tuple[int, n
     return BAD_NAMESPACE if is_bad else DONE, prefix, scale, kind, after
 
 
-@part
+@inlined
 def _parse_feature(
     text: Bytes, start: np.uint64, name: Bytes, prefix: np.uint64, scale: float, scale_kind: int
 ) -> tuple[int, np.uint64, float, np.uint64]:
@@ -154,7 +154,7 @@ def _parse_feature(
     return DONE, _hash_full_name(text, start, end, name, prefix), value * scale if is_exact else np.nan, after
 
 
-@part
+@inlined
 def _hash_full_name(text: Bytes, start: np.uint64, stop: np.uint64, name: Bytes, prefix: np.uint64) -> np.uint64:
     if prefix == NONE:
         return hash_name(text, start, stop)
@@ -163,13 +163,13 @@ def _hash_full_name(text: Bytes, start: np.uint64, stop: np.uint64, name: Bytes,
     return hash_name(name, NONE, prefix + stop - start)
 
 
-@part
+@inlined
 def _name_end(text: Bytes, at: np.uint64) -> np.uint64:
     while text[at] != COLON and not _ends_word(text[at]):
         at += ONE
     return at
 
 
-@part
+@inlined
 def _ends_word(byte: int) -> bool:
     return is_blank(byte) or byte == BAR or byte == NEWLINE  # noqa: PLR1714 - no tuples here

@@ -1,1 +1,1 @@
-"""URLs into features: `reading.read_url`."""
+"""The features of a URL: `url.read_url`."""

@@ -1,7 +1,7 @@
 """The features of a host, with the public suffix list."""
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiler import part, whole
+from kernels.compiler import inlined, subroutine
 from kernels.urls.characters import (
     AT,
     BEYOND_ASCII,
@@ -48,15 +48,15 @@ from kernels.urls.pieces import (
 )
 from kernels.urls.words import EXCEPTION, PLAIN, WILDCARD, add_grams, is_known
 
-DEEPEST_SUFFIX = 6  # labels; the list has none beyond
+DEEPEST_SUFFIX = 6  # labels of the longest suffix in the list
 BEGINNING, END = 94, 36  # ^ and $, around the host
 LETTER_X, LETTER_N = 120, 110
 XN = 4  # bytes of xn--
 
 
-@whole
+@subroutine
 def read_host(pieces: Pieces, text: Bytes, start: int, stop: int, size: int, known: Keys) -> tuple[int, int]:
-    """Features of all before the path; return where the registered name is."""
+    """Add the features of everything before the path; return where the registered name is."""
     host = after_last(text, start, stop, AT)
     if host > start:
         add_flag(pieces, IS_USERINFO)
@@ -78,7 +78,7 @@ def read_host(pieces: Pieces, text: Bytes, start: int, stop: int, size: int, kno
     return name, name_stop
 
 
-@whole
+@subroutine
 def _name(pieces: Pieces, text: Bytes, host: int, end: int, name: int, name_stop: int, suffix: int) -> None:
     add(pieces, NAME, name, name_stop)
     add(pieces, DOMAIN, name, end)
@@ -91,9 +91,9 @@ def _name(pieces: Pieces, text: Bytes, host: int, end: int, name: int, name_stop
     add_number(pieces, ENTROPY_NAME, entropy(pieces.letters, text, name, name_stop))
 
 
-@whole
+@subroutine
 def _labels(pieces: Pieces, text: Bytes, host: int, name: int, name_stop: int) -> None:
-    """Each label up to the registered name."""
+    """Add each label up to the registered name."""
     at, subs = host, 0
     while at < name_stop:
         stop = find_byte(text, at, name_stop, DOT)
@@ -107,9 +107,9 @@ def _labels(pieces: Pieces, text: Bytes, host: int, name: int, name_stop: int) -
     add_number(pieces, SUBS, min(subs, 6))
 
 
-@whole
+@subroutine
 def _script(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
-    """A label whose letters are of several scripts may look like another one."""
+    """Flag labels with letters of several scripts, which may imitate another label."""
     ascii_letters = others = 0
     for k in range(start, stop):
         ascii_letters += LOWER_A <= text[k] <= LOWER_Z
@@ -117,14 +117,14 @@ def _script(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
     if stop - start > XN and text[start] == LETTER_X and text[start + 1] == LETTER_N and text[start + 2] == HYPHEN:
         add_flag(pieces, IS_PUNYCODE)
         others = 1
-        ascii_letters = count(text, start + XN, stop, HYPHEN)  # before the last hyphen stand the ASCII letters
+        ascii_letters = count(text, start + XN, stop, HYPHEN)  # the ASCII letters come before the last hyphen
     if ascii_letters > 0 and others > 0:
         add_flag(pieces, IS_MIXED)
 
 
-@part
+@inlined
 def _marked_grams(pieces: Pieces, text: Bytes, start: int, stop: int, size: int) -> None:
-    """Of the host between ^ and $, which is written behind the text."""
+    """Add the grams of ^host$, which is written after the text."""
     end = size + stop - start + 2
     text[size], text[end - 1] = BEGINNING, END
     for k in range(start, stop):
@@ -132,9 +132,9 @@ def _marked_grams(pieces: Pieces, text: Bytes, start: int, stop: int, size: int)
     add_grams(pieces, HOST_GRAM, text, size, end)
 
 
-@whole
+@subroutine
 def _suffix(text: Bytes, start: int, stop: int, known: Keys) -> int:
-    """Where the public suffix of a host begins; `stop` if it has none that is known."""
+    """Return where the public suffix of a host begins; `stop` if none is known."""
     best = parent = limit = stop
     for _ in range(DEEPEST_SUFFIX):
         at = after_last(text, start, limit, DOT)
@@ -148,9 +148,9 @@ def _suffix(text: Bytes, start: int, stop: int, known: Keys) -> int:
     return best
 
 
-@part
+@inlined
 def _is_address(text: Bytes, start: int, stop: int) -> bool:
-    """Whether a host is an IP address, of either kind."""
+    """Tell whether a host is an IPv4 or IPv6 address."""
     digits = 0
     for k in range(start, stop):
         if ZERO <= text[k] <= NINE:
@@ -160,9 +160,9 @@ def _is_address(text: Bytes, start: int, stop: int) -> bool:
     return digits > 0
 
 
-@part
+@inlined
 def _before_port(text: Bytes, start: int, stop: int) -> int:
-    """Where a host ends: before its last colon, if only digits follow."""
+    """Return where a host ends: before its last colon, if only digits follow."""
     at = stop
     while at > start and ZERO <= text[at - 1] <= NINE:
         at -= 1

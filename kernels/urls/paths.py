@@ -1,7 +1,7 @@
 """The features of a path and of a query."""
 
 from kernels.arrays import Bytes
-from kernels.compiler import whole
+from kernels.compiler import subroutine
 from kernels.urls.characters import (
     AND,
     DOT,
@@ -47,12 +47,12 @@ from kernels.urls.pieces import (
 from kernels.urls.words import add_words
 
 LONGEST_EXTENSION = 10
-DEEPEST = 4  # positions in the path that are told apart
+DEEPEST = 4  # segments with a prefix of their own; the others share one
 
 
-@whole
+@subroutine
 def read_path(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
-    """Features of the path, which begins with its slash."""
+    """Add the features of the path, which begins with its slash."""
     begin = min(start + 1, stop)
     at, last, depth = begin, stop, 0
     while at < stop:
@@ -78,7 +78,7 @@ def read_path(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
     add_count(pieces, DOTS_PATH, min(count(text, begin, stop, DOT), 6))
 
 
-@whole
+@subroutine
 def _file(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
     add(pieces, FILE, start, stop)
     add_number(pieces, ENTROPY_FILE, entropy(pieces.letters, text, start, stop))
@@ -87,9 +87,9 @@ def _file(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
         add(pieces, EXTENSION, extension, stop)
 
 
-@whole
+@subroutine
 def _shape(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
-    """What a segment is made of, and how long it is: shape:ad12."""
+    """Add the kinds of characters in a segment, and its length: shape:ad12."""
     letters = digits = others = 0
     for k in range(start, stop):
         if ZERO <= text[k] <= NINE:
@@ -102,9 +102,9 @@ def _shape(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
     add_number(pieces, SHAPE + kinds, step(stop - start))
 
 
-@whole
+@subroutine
 def read_query(pieces: Pieces, text: Bytes, start: int, stop: int) -> None:
-    """Features of the query, which begins with its question mark."""
+    """Add the features of the query, which begins with its question mark."""
     at = min(start + 1, stop)
     add_number(pieces, LENGTH_QUERY, step(stop - at))
     add_words(pieces, QUERY, text, at, stop)

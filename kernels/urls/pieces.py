@@ -1,18 +1,18 @@
-"""What a feature will be: a prefix, and a piece of the text or a number; and how its name is written and hashed."""
+"""Pieces of a URL that become features: a prefix with a slice of the text or a number; and their names and keys."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Ints, Keys
-from kernels.compiler import part, whole
+from kernels.compiler import inlined, subroutine
 from kernels.feature_hash import hash_name
 from kernels.urls.characters import ZERO, continues
 
-LONGEST = 40  # bytes of a piece of the text in a name
+LONGEST = 40  # most bytes of the text in a name
 NAME_BYTES = 64  # the longest name
 PREFIX_BITS, START_BITS, PLACE = np.uint64(48), np.uint64(24), np.uint64((1 << 24) - 1)
-NUMBER = (1 << 24) - 1  # in the place of where a piece stops: it is a number
+NUMBER = (1 << 24) - 1  # in place of the end of a slice: the piece is a number
 
 PREFIXES = (
     "host:", "sub:", "name:", "domain:", "suffix:", "host4:", "path:", "path4:", "file:", "ext:", "query:", "param:",
@@ -31,52 +31,52 @@ PREFIXES = (
 ) = range(len(PREFIXES))  # fmt: skip
 PREFIX_TEXT = np.frombuffer("".join(PREFIXES).encode(), np.uint8)
 PREFIX_STARTS = np.cumsum([0, *map(len, PREFIXES)])
-# What points at this URL counts in full, what many URLs have in common by half.
+# Features that identify this URL have the value 1, those that many URLs share 0.5.
 GENERAL = (EXTENSION, BRANDED, *range(SUBS, len(PREFIXES)))
 VALUES = np.array([0.5 if prefix in GENERAL else 1.0 for prefix in range(len(PREFIXES))])
 
 
 class Pieces(NamedTuple):
-    """Features to be: a prefix, and the piece of the text that is named behind it, or a number, in one word each."""
+    """One word per piece: a prefix, and the start and end of a slice of the text, or a number."""
 
     words: Keys
-    size: Ints  # one element: how many there are
-    letters: Ints  # to count bytes in; all 0 in between
+    size: Ints  # one element: the number of pieces
+    letters: Ints  # scratch for counting bytes; 0 between calls
 
 
-@part
+@inlined
 def add(pieces: Pieces, prefix: int, start: int, stop: int) -> None:
-    """Add a feature named by a piece of the text."""
+    """Add a feature named by a slice of the text."""
     size = pieces.size[0]
     if size < pieces.words.size:
         pieces.words[size] = np.uint64(prefix) << PREFIX_BITS | np.uint64(start) << START_BITS | np.uint64(stop)
         pieces.size[0] = size + 1
 
 
-@part
+@inlined
 def add_number(pieces: Pieces, prefix: int, number: int) -> None:
     """Add a feature named by a number."""
     add(pieces, prefix, number, NUMBER)
 
 
-@part
+@inlined
 def add_count(pieces: Pieces, prefix: int, number: int) -> None:
     """Add a feature named by a number that is not 0."""
     if number > 0:
         add(pieces, prefix, number, NUMBER)
 
 
-@part
+@inlined
 def add_flag(pieces: Pieces, prefix: int) -> None:
-    """Add a feature that is its prefix."""
+    """Add a feature whose name is its prefix."""
     add(pieces, prefix, 0, 0)
 
 
-@whole
+@subroutine
 def write(pieces: Pieces, text: Bytes, seen: Keys, names: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
-    """Write the names of the pieces, and hash them; those that are there already are left out.
+    """Write and hash the names of the pieces, without duplicates; return how many features there are.
 
-    The pieces may be where the spans go: a piece is read before its span is written.
+    `pieces.words` may be `spans`: a piece is read before its span is written.
     """
     start = count = 0
     for k in range(pieces.size[0]):
@@ -94,7 +94,7 @@ def write(pieces: Pieces, text: Bytes, seen: Keys, names: Bytes, keys: Keys, val
     return count
 
 
-@part
+@inlined
 def _write_name(prefix: int, start: int, stop: int, text: Bytes, names: Bytes, at: int) -> int:
     for k in range(PREFIX_STARTS[prefix], PREFIX_STARTS[prefix + 1]):
         names[at] = PREFIX_TEXT[k]
@@ -103,7 +103,7 @@ def _write_name(prefix: int, start: int, stop: int, text: Bytes, names: Bytes, a
         return _write_number(start, names, at)
     if stop > start + LONGEST:
         stop = start + LONGEST
-        while continues(text[stop]):  # not within a character
+        while continues(text[stop]):  # do not cut a character in two
             stop -= 1
     for k in range(start, stop):
         names[at] = text[k]
@@ -111,7 +111,7 @@ def _write_name(prefix: int, start: int, stop: int, text: Bytes, names: Bytes, a
     return at
 
 
-@part
+@inlined
 def _write_number(number: int, names: Bytes, at: int) -> int:
     scale = 1
     while scale * 10 <= number:
@@ -123,9 +123,9 @@ def _write_number(number: int, names: Bytes, at: int) -> int:
     return at
 
 
-@part
+@inlined
 def _is_new(seen: Keys, key: np.uint64) -> bool:
-    """Note a key in a hash table; false if it is there."""
+    """Add a key to a hash set; False if it was there."""
     slot = key & np.uint64(seen.size - 1)
     while seen[slot] != 0:
         if seen[slot] == key:

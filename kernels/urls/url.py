@@ -1,13 +1,12 @@
-"""The features of a URL: its pieces are found first, then their names are written one behind the other, and hashed.
+"""The features of a URL: find its pieces, then write and hash their names.
 
-docs/features.md has the list; tests/reference/urls.py says the same once more, slowly. The text is UTF-8, in lower
-case.
+docs/features.md lists the features; tests/reference/urls.py is the slow reference. The text is UTF-8, in lower case.
 """
 
 import numpy as np
 
 from kernels.arrays import Bytes, Floats, Keys
-from kernels.compiler import kernel, part, whole
+from kernels.compiler import inlined, kernel, subroutine
 from kernels.urls.characters import (
     COLON,
     DOT,
@@ -32,15 +31,15 @@ from kernels.urls.paths import read_path, read_query
 from kernels.urls.pieces import FRAGMENT, LENGTH_URL, PATH_GRAM, PERCENTS, Pieces, add_count, add_number, write
 from kernels.urls.words import add_brands, add_grams, add_words
 
-PER_BYTE, AT_LEAST = 3, 64  # features: room for all that a text of some bytes can have
+PER_BYTE, AT_LEAST = 3, 64  # features that a text of some bytes can have
 
 
 @kernel
 def read_url(url: Bytes, known: Keys, names: Bytes, keys: Keys, values: Floats, spans: Keys) -> int:
-    """Fill names, keys, values and where the names stand; return how many features there are.
+    """Fill names, keys, values and the spans of the names; return how many features there are.
 
     `known` is a hash table of public suffixes and brands. What does not fit into the arrays is left out. A feature that
-    stands there twice counts once.
+    occurs twice counts once.
     """
     text = np.empty(2 * url.size + 2, np.uint8)
     text[: url.size] = url
@@ -52,7 +51,7 @@ def read_url(url: Bytes, known: Keys, names: Bytes, keys: Keys, values: Floats, 
     return write(pieces, text, np.zeros(size, np.uint64), names, keys, values, spans)
 
 
-@whole
+@subroutine
 def _find(pieces: Pieces, text: Bytes, size: int, known: Keys) -> None:
     start = _after_scheme(text, size)
     authority = first_of(text, start, size, SLASH, QUESTION, SHARP)
@@ -68,9 +67,9 @@ def _find(pieces: Pieces, text: Bytes, size: int, known: Keys) -> None:
     add_count(pieces, PERCENTS, step(count(text, authority, size, PERCENT)))
 
 
-@part
+@inlined
 def _after_scheme(text: Bytes, size: int) -> int:
-    """Behind `http://` or `//`, or what else ends so; the beginning if nothing does."""
+    """Return the position after `http://`, another scheme or `//`, or where the text begins."""
     start = 0
     while start < size and text[start] <= SPACE:
         start += 1
@@ -86,6 +85,6 @@ def _after_scheme(text: Bytes, size: int) -> int:
     return start
 
 
-@part
+@inlined
 def _is_scheme(byte: np.uint8) -> bool:
     return bool(LOWER_A <= byte <= LOWER_Z or ZERO <= byte <= NINE or byte == PLUS or byte == HYPHEN or byte == DOT)  # noqa: PLR1714, SIM109 - no tuples here

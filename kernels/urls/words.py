@@ -1,9 +1,9 @@
-"""Words, brands and runs of characters."""
+"""Words, brands and n-grams."""
 
 import numpy as np
 
 from kernels.arrays import Bytes, Keys
-from kernels.compiler import whole
+from kernels.compiler import subroutine
 from kernels.feature_hash import hash_name
 from kernels.urls.characters import characters, is_word, next_character
 from kernels.urls.pieces import BRANDED, Pieces, add
@@ -12,12 +12,12 @@ GRAM = 4  # characters
 SHORTEST_BRAND = 3
 
 PLAIN = np.uint64(0)
-WILDCARD = np.uint64(0x5757575757575757)  # marks in the list of known words, beside the plain suffixes
+WILDCARD = np.uint64(0x5757575757575757)  # marks of the known words that are not plain suffixes
 EXCEPTION = np.uint64(0x2121212121212121)
 BRAND = np.uint64(0x4242424242424242)
 
 
-@whole
+@subroutine
 def add_words(pieces: Pieces, prefix: int, text: Bytes, start: int, stop: int) -> None:
     """Add runs of letters and digits."""
     at = start
@@ -31,9 +31,9 @@ def add_words(pieces: Pieces, prefix: int, text: Bytes, start: int, stop: int) -
             add(pieces, prefix, begin, at)
 
 
-@whole
+@subroutine
 def add_brands(pieces: Pieces, text: Bytes, start: int, stop: int, known: Keys, name: int, name_stop: int) -> None:
-    """Words that a known brand goes by, unless that is the very name that the host is registered under."""
+    """Add the names of known brands, except the registered name of the host itself."""
     at = start
     while at < stop:
         while at < stop and not is_word(text[at]):
@@ -49,9 +49,9 @@ def add_brands(pieces: Pieces, text: Bytes, start: int, stop: int, known: Keys, 
             add(pieces, BRANDED, begin, at)
 
 
-@whole
+@subroutine
 def is_known(text: Bytes, start: int, stop: int, mark: np.uint64, known: Keys) -> bool:
-    """Whether a piece is in the list of known words, under a mark."""
+    """Tell whether a slice of the text is a known word with this mark."""
     key = hash_name(text, start, stop) ^ mark
     slot = key & np.uint64(known.size - 1)
     while known[slot] != 0:
@@ -61,9 +61,9 @@ def is_known(text: Bytes, start: int, stop: int, mark: np.uint64, known: Keys) -
     return False
 
 
-@whole
+@subroutine
 def add_grams(pieces: Pieces, prefix: int, text: Bytes, start: int, stop: int) -> None:
-    """Every run of four characters."""
+    """Add every run of four characters."""
     end = start
     for _ in range(GRAM):
         end = next_character(text, end, stop)

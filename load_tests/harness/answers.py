@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from load_tests.harness.jobs import Verdict
 
@@ -18,30 +17,24 @@ class BadAnswer(Exception):
         super().__init__(data[:SHOWN].decode(errors="replace"))
 
 
-class Reader(Protocol):
-    """Reads the answers on one connection, one at a time."""
-
-    closes: bool  # whether the server closes the connection after this answer
-
-    def read(self, data: bytes) -> bytes | None:
-        """Take received bytes; return the body once the answer is complete. BadAnswer unless its status is 2xx."""
-
-
 class HttpReader:
-    """Reads answers with a content-length, or in chunks."""
+    """Reads the answers on one connection, one at a time: with a content-length, or in chunks."""
 
     def __init__(self) -> None:
-        self.closes = False
+        self.closes = False  # whether the server closes the connection after this answer
         self._held = b""
 
     def read(self, data: bytes) -> bytes | None:
-        """Hold the bytes until the answer is complete."""
+        """Take received bytes; return the body once the answer is complete. BadAnswer unless its status is 2xx."""
         if self._held:
             data = self._held + data
         head, blank, rest = data.partition(b"\r\n\r\n")
         head = head.lower() + b"\r"
-        chunked = b"transfer-encoding: chunked" in head
-        body = (_unchunked(rest) if chunked else _of_length(head, rest)) if blank else None
+        body = None
+        if blank and b"transfer-encoding: chunked" in head:
+            body = _unchunked(rest)
+        elif blank:
+            body = rest if len(rest) >= length_of(head) else None
         if body is None:
             self._held = data
             return None
@@ -55,22 +48,18 @@ class HttpReader:
 class LineReader:
     """Reads answers of one line each."""
 
+    closes = False
+
     def __init__(self) -> None:
-        self.closes = False
         self._held = b""
 
     def read(self, data: bytes) -> bytes | None:
-        """Hold the bytes until the line is complete."""
+        """Take received bytes; return the line once it is complete."""
         self._held += data
         if not self._held.endswith(b"\n"):
             return None
         line, self._held = self._held, b""
         return line
-
-
-def verdicts(verdict: Verdict, answer: bytes) -> list[bool]:
-    """Whether each example is an anomaly; no statement counts as normal."""
-    return READERS[verdict](answer)
 
 
 def length_of(head: bytes) -> int:
@@ -79,10 +68,6 @@ def length_of(head: bytes) -> int:
     if not found:
         raise BadAnswer(head)
     return int(after.partition(b"\r")[0])
-
-
-def _of_length(head: bytes, rest: bytes) -> bytes | None:
-    return rest if len(rest) >= length_of(head) else None
 
 
 def _unchunked(rest: bytes) -> bytes | None:
@@ -123,7 +108,8 @@ def _probability(answer: bytes) -> list[bool]:
     return [len(fields) > 1 and float(fields[1]) > UNDECIDED]
 
 
-READERS: dict[Verdict, Callable[[bytes], list[bool]]] = {
+# Whether each example is an anomaly; no statement counts as normal.
+VERDICTS: dict[Verdict, Callable[[bytes], list[bool]]] = {
     "label": _labels(b"label"),
     "predicted": _labels(b"predicted"),
     "sign": lambda answer: [float(answer.split()[0]) > 0.0],

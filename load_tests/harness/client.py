@@ -11,7 +11,7 @@ import uvloop
 
 from load_tests.harness import closed_loop, open_loop
 from load_tests.harness.answers import length_of
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Streaming
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream
 
 TIMEOUT_SECONDS = 60.0
 POOL_TIMEOUT_SECONDS = 15.0
@@ -40,7 +40,7 @@ async def perform(job: Job) -> Done:
             return await closed_loop.run(job)
         case ConstantRate():
             return await open_loop.run_at_rate(job)
-        case Streaming():
+        case NdjsonStream():
             return await open_loop.run_streams(job)
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import cast
 
-from load_tests.harness.answers import BadAnswer, HttpReader, LineReader, Reader, verdicts
+from load_tests.harness.answers import VERDICTS, BadAnswer, HttpReader, LineReader
 from load_tests.harness.jobs import UNIQUE_BYTES, ClosedLoop, Done, Request, pack
 
 LARGEST_VERDICT = 3  # exit codes of a mail filter: spam, ham, unsure, and no word list yet
@@ -63,7 +63,7 @@ class Run:
         if job.marks and answer.count(job.mark) != job.marks:
             raise BadAnswer(answer)
         if request.judged:
-            found = verdicts(job.verdict, answer)  # read also where not kept: an answer must state one
+            found = VERDICTS[job.verdict](answer)  # read also where not kept: an answer must state one
             if not job.seconds:
                 self._verdicts += found
         if not job.seconds or (now >= self._begin and self._lasts(now)):
@@ -84,20 +84,18 @@ class Run:
 class Connection(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, run: Run, reader: Reader, request: Request) -> None:
+    def __init__(self, run: Run, reader: HttpReader | LineReader, request: Request) -> None:
         self._run, self._reader = run, reader
         self._request: Request | None = request
         self._sent = time.perf_counter()  # before it is open: a server that closes connections pays for new ones
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the first request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's transports do not inherit from it
         assert self._request is not None
         self._transport.write(self._run.data(self._request))
 
     def data_received(self, data: bytes) -> None:
-        """Note the answer; send the next request."""
         if self._request is None:
             return
         try:
@@ -117,7 +115,6 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """An error unless the connection has nothing left to send."""
         if self._request is not None:
             self._end(exc or ConnectionError("the server closed a connection"))
 

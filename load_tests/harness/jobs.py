@@ -56,7 +56,7 @@ class ConstantRate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     mark: bytes = b'"score":'
 
 
-class Streaming(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+class NdjsonStream(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """NDJSON both ways: blocks of lines go out as fast as the connection takes them, while answers are read."""
 
     port: int
@@ -68,7 +68,7 @@ class Streaming(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     mark: bytes = b'"score":'
 
 
-Job = ClosedLoop | ConstantRate | Streaming
+Job = ClosedLoop | ConstantRate | NdjsonStream
 
 
 class Done(msgspec.Struct, frozen=True):

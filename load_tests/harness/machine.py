@@ -1,4 +1,4 @@
-"""What the benchmark ran on, without names that tell whose machine it was."""
+"""The machine of a benchmark, without names that identify its owner."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ def description(packages: tuple[str, ...]) -> list[str]:
 
 
 def load_average() -> float:
-    """Of the last minute; above 1 others were working, too."""
+    """The load average of the last minute; above 1, other processes are busy, too."""
     return os.getloadavg()[0]
 
 

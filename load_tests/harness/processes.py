@@ -48,7 +48,6 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The id of the running process."""
         assert self._process is not None
         return self._process.pid
 

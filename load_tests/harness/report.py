@@ -35,14 +35,14 @@ class Report:
     section: str  # its name in the page
     machine: str
     targets: list[Target]
-    parts: dict[str, str]  # Markdown by title; without a heading where the title begins with a space
+    parts: dict[str, str]  # Markdown by title
     page: Path = PERFORMANCE
 
     @property
     def text(self) -> str:
         """The generated section: facts of the machine, targets, then the parts."""
         targets = f"### Targets\n{targets_table(self.targets)}\n\n{misses(self.targets)}"
-        parts = (text if title.startswith(" ") else f"### {title}\n{text}" for title, text in self.parts.items())
+        parts = (f"### {title}\n{text}" for title, text in self.parts.items())
         return "\n\n".join([self.machine, targets, *parts])
 
     def publish(self, *, write: bool) -> int:

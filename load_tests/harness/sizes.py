@@ -27,6 +27,24 @@ class Sizes:
     url_turn: int = 1000  # examples that a contender learns before the next has its turn
     mail_turn: int = 500
     taught: int = 1000  # examples that a contender has learnt before a load; a multiple of BATCH
+    idle_seconds: float = 3.0  # of what services use without requests
+
+    scale_rounds: int = 3
+    wrk_seconds: float = 2.0  # of each load in each round; wrk counts whole seconds
+    model_sizes: tuple[int, ...] = (1000, 10_000, 100_000, 1_000_000, 10_000_000)  # features
+    example_sizes: tuple[int, ...] = (10, 100, 1000, 10_000)  # features
+    tenant_counts: tuple[int, ...] = (1, 10, 100, 1000, 10_000, 100_000)  # in one worker
+    residents: tuple[tuple[int, int], ...] = ((100, 2000), (1000, 2000), (10_000, 200))  # features, tenants
+    tails: tuple[int, ...] = (0, 1000, 10_000, 100_000)  # events in the log after the snapshot
+    kept: int = 4000  # predictions, of one tenant and then of as many tenants
+    store_seconds: float = 2.0  # of writes of each kind
+    followed_tenants: int = 1000
+
+    cluster_tenants: int = 2000
+    first_labels: int = 8  # of each tenant of the cluster
+    traffic_seconds: float = 3.0  # before and after a disturbance
+    hot_labels: int = 200
+    sample: int = 100  # tenants that are compared at the end
 
 
 FULL = Sizes()
@@ -44,4 +62,20 @@ QUICK = Sizes(
     url_turn=600,
     mail_turn=400,
     taught=100,
+    idle_seconds=1.0,
+    scale_rounds=1,
+    wrk_seconds=1.0,
+    model_sizes=(1000, 10_000),
+    example_sizes=(10, 100),
+    tenant_counts=(1, 100),
+    residents=((100, 50), (1000, 50)),
+    tails=(0, 1000),
+    kept=300,
+    store_seconds=0.5,
+    followed_tenants=50,
+    cluster_tenants=200,
+    first_labels=4,
+    traffic_seconds=0.5,
+    hot_labels=20,
+    sample=40,
 )

@@ -1,4 +1,4 @@
--- The requests of a file, in turn; each has its length in a line before it.
+-- Sends the requests of a file in turn; a line before each states its length.
 local requests, at = {}, -1 -- wrk looks at one request before it sends the first
 
 function init(arguments)

@@ -62,19 +62,19 @@ def _mails(folder: Path, sizes: Sizes) -> Table:
 
 def _table(folder: Path, kind: Kind, streams: Mapping[str, Sequence[Example]], turn: int, sizes: Sizes) -> Table:
     """The first stream has the natural share of anomalies; the second, if any, is for verdicts only."""
-    everyone = contenders(kind)
-    rows = {c.name: Row(c.name, c.group, c.beside, c.same_work, c.about, c.ahead) for c in everyone}
+    all_of_kind = contenders(kind)
+    rows = {c.name: Row(c.name, c.group, c.beside, c.same_work, c.about, c.ahead) for c in all_of_kind}
     natural, *_ = streams
     absent: dict[str, str] = {}
     for stream, some in streams.items():
         say(f"playing {stream}")
         place = folder / str(list(streams).index(stream))
-        played, failed = play(place, everyone if stream == natural else judges(), some, turn)
+        played, failed = play(place, all_of_kind if stream == natural else judges(), some, turn)
         absent |= failed
         for name, found in played.items():
             rows[name].played[stream] = found
     say("putting all under load")
-    loaded, failed = load(folder / "load", everyone, streams[natural], sizes)
+    loaded, failed = load(folder / "load", all_of_kind, streams[natural], sizes)
     for name, (predicting, learning) in loaded.items():
         rows[name].predicting, rows[name].learning = predicting, learning
     for name, reason in (absent | failed).items():

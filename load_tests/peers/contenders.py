@@ -68,15 +68,12 @@ class Contender(ABC):
         """The request that teaches a label."""
 
     def predicts(self, examples: Sequence[Example]) -> list[Request]:
-        """Requests for verdicts."""
         return [Request(self.predict(each), kind=PREDICT, judged=True) for each in examples]
 
     def learns(self, examples: Sequence[Example]) -> list[Request]:
-        """Requests that teach labels."""
         return [Request(self.learn(each), kind=LEARN) for each in examples]
 
     def played(self, examples: Sequence[Example]) -> list[Request]:
-        """Test, then train, one example after the other."""
         pairs = zip(self.predicts(examples), self.learns(examples), strict=True)
         return [request for pair in pairs for request in pair]
 
@@ -93,16 +90,13 @@ class Limit(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        """Start it."""
         with ended(limit_server(folder).start()) as server:
             yield Place(server.wait_for("POST", "/predict", b"{}").port)
 
     def predict(self, example: Example) -> bytes:
-        """POST /predict."""
         return post("/predict", b'{"features":%b}' % example.features)
 
     def learn(self, example: Example) -> bytes:
-        """POST the label with the features."""
         return post(self.learn_path, b'{"label":%d,"features":%b}' % (example.label, example.features))
 
 
@@ -118,7 +112,6 @@ class Library(Limit):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        """Start it, with a log if it has one."""
         port = free_port()
         options = msgspec.json.encode(self.options).decode()
         command = [sys.executable, "-m", "load_tests.peers.learners", self.learner, str(port), options]
@@ -129,7 +122,6 @@ class Library(Limit):
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
 
     def absent(self) -> str | None:
-        """Its package may be missing."""
         return None if find_spec(self.package) else f"the Python package {self.package} is not installed"
 
 
@@ -151,13 +143,11 @@ class Sluice(Contender):
             yield Place(service.is_ready().port)
 
     def predict(self, example: Example) -> bytes:
-        """POST /predict."""
         if self.input == "mail":
             return post(f"/predict?tenant={TENANT}", example.raw, MAIL)
         return post("/predict", b'{"tenant":"%b",%b}' % (TENANT.encode(), self._given(example)))
 
     def learn(self, example: Example) -> bytes:
-        """POST /feedback."""
         if self.input == "mail":
             return post(f"/feedback?tenant={TENANT}&label={example.label}", example.raw, MAIL)
         given = self._given(example)
@@ -180,16 +170,13 @@ class Batches(Sluice):
     ndjson: bool = False
 
     def played(self, examples: Sequence[Example]) -> list[Request]:
-        """Feedback alone."""
         return [msgspec.structs.replace(request, judged=True) for request in self.learns(examples)]
 
     def predicts(self, examples: Sequence[Example]) -> list[Request]:
-        """POST /predict/batch."""
         items = [b"{%b}" % self._given(each) for each in examples]
         return [Request(each, kind=PREDICT) for each in self._posts("/predict/batch", items)]
 
     def learns(self, examples: Sequence[Example]) -> list[Request]:
-        """POST /feedback/batch."""
         items = [b'{"label":%d,%b}' % (each.label, self._given(each)) for each in examples]
         return [Request(each, kind=LEARN) for each in self._posts("/feedback/batch", items)]
 

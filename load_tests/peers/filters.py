@@ -80,15 +80,12 @@ class VowpalWabbit(Contender):
             yield Place(daemon.wait_until(answers).port)
 
     def predict(self, example: Example) -> bytes:
-        """A line without a label."""
         return _line(b"", example)
 
     def learn(self, example: Example) -> bytes:
-        """A line with a label, and the weight of an anomaly."""
         return _line(b"1 %g " % self.weight if example.label > 0 else b"-1 ", example)
 
     def absent(self) -> str | None:
-        """Its package may be missing."""
         return None if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
 
 
@@ -106,7 +103,6 @@ class Rspamd(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        """Start its store, then the daemon."""
         port = free_port()
         (folder / "plugins").mkdir()
         (folder / "rules.lua").touch()
@@ -120,15 +116,12 @@ class Rspamd(Contender):
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
 
     def predict(self, example: Example) -> bytes:
-        """POST /checkv2."""
         return post("/checkv2", example.raw, MAIL)
 
     def learn(self, example: Example) -> bytes:
-        """POST /learnspam or /learnham."""
         return post("/learnspam" if example.label > 0 else "/learnham", example.raw, MAIL)
 
     def absent(self) -> str | None:
-        """The program may be missing."""
         return _not_installed("rspamd")
 
 
@@ -141,21 +134,17 @@ class Bogofilter(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - there is no server
-        """Give it an empty folder, in memory if there is one."""
         with TemporaryDirectory(prefix="sluice-peers-", dir=MEMORY if MEMORY.is_dir() else folder) as place:
             (Path(place) / "words").mkdir()
             yield Place(folder=place)
 
     def predict(self, example: Example) -> bytes:
-        """Test a mail."""
         return BOGOFILTER % (b"-T", example.raw)
 
     def learn(self, example: Example) -> bytes:
-        """Register a mail as spam or as ham."""
         return BOGOFILTER % (b"-s" if example.label > 0 else b"-n", example.raw)
 
     def absent(self) -> str | None:
-        """The program may be missing."""
         return _not_installed("bogofilter")
 
 

@@ -6,7 +6,6 @@ bodies and writes answers, as in Sluice, so that the framework costs the peers n
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -16,16 +15,6 @@ from redis.asyncio import Redis
 from load_tests.harness.limit import serve
 
 COLUMNS = 1 << 20
-
-
-class Learner(Protocol):
-    """What a library has to offer."""
-
-    def score(self, features: dict[str, float]) -> float:
-        """Above 0 for an anomaly."""
-
-    def learn(self, features: dict[str, float], label: int) -> None:
-        """Learn one example; its label is 1 for an anomaly and -1 for normal."""
 
 
 class RiverFtrl:
@@ -42,7 +31,6 @@ class RiverFtrl:
         return float(self._model.predict_proba_one(features)[True]) - 0.5
 
     def learn(self, features: dict[str, float], label: int) -> None:
-        """One step."""
         self._model.learn_one(features, label > 0)
 
 
@@ -64,7 +52,6 @@ class Sgd:
         return float(self._model.decision_function(self._hasher.transform([features]))[0])
 
     def learn(self, features: dict[str, float], label: int) -> None:
-        """One step, over all weights, as the library does it."""
         self._model.partial_fit(self._hasher.transform([features]), np.array([label]), classes=np.array([-1, 1]))
         self._has_learnt = True
 
@@ -83,7 +70,7 @@ class Answer(msgspec.Struct):
     score: float
 
 
-def application(learner: Learner, log: Redis | None = None) -> FastAPI:
+def application(learner: RiverFtrl | Sgd, log: Redis | None = None) -> FastAPI:
     """POST /predict and POST /learn. With a log, a label is in it before it is learnt and acknowledged."""
     app = FastAPI()
     read = msgspec.json.Decoder(Body).decode
@@ -121,7 +108,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         vowpal_wabbit(arguments)
         return
     port, options, *log_port = arguments
-    learners: dict[str, Callable[..., Learner]] = {"river": RiverFtrl, "sgd": Sgd}
+    learners: dict[str, Callable[..., RiverFtrl | Sgd]] = {"river": RiverFtrl, "sgd": Sgd}
     learner = learners[name](**msgspec.json.decode(options))
     serve(application(learner, Redis(port=int(log_port[0])) if log_port else None), int(port))
 

@@ -16,6 +16,7 @@ from load_tests.peers.contenders import Group
 
 CONNECTIONS = 16  # of a load; a stream is played over one
 PEERS = (Group.PYTHON, Group.DAEMON, Group.MAIL)
+Ratios = dict[str, float | None]  # both (in turn, over one connection), predicting, learning (over many); None: unknown
 TITLES: dict[Kind, str] = {"url": "URLs", "email": "Mails"}
 
 
@@ -87,26 +88,16 @@ class Table:
     rows: list[Row]
 
     def row(self, name: str) -> Row:
-        """One contender."""
         return next(row for row in self.rows if row.name == name)
 
-    def ratios(self, row: Row, beside: str) -> "Ratios":
-        """How a row compares with one of Sluice's rows."""
+    def ratios(self, row: Row, beside: str) -> Ratios:
+        """The rates of a row in terms of one of Sluice's rows."""
         ours, stream = self.row(beside), self.streams[0]
-        return Ratios(
-            _times(row.played.get(stream), ours.played.get(stream)),
-            _times(row.predicting, ours.predicting),
-            _times(row.learning, ours.learning),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Ratios:
-    """A contender's rate in terms of Sluice's; None where it was not measured."""
-
-    both: float | None  # scoring and learning in turn, over one connection
-    predicting: float | None  # over many
-    learning: float | None
+        return {
+            "both": _times(row.played.get(stream), ours.played.get(stream)),
+            "predicting": _times(row.predicting, ours.predicting),
+            "learning": _times(row.learning, ours.learning),
+        }
 
 
 def _times(theirs: Played | Loaded | None, ours: Played | Loaded | None) -> float | None:
@@ -140,10 +131,10 @@ def _speed(table: Table) -> Iterator[Target]:
         alike = row.group is Group.MAIL or row.same_work == row.beside  # a row of Sluice keeps labels as it does
         ours = row.same_work if alike else row.beside
         found = table.ratios(row, ours)
-        compared = {f"scored per second, {CONNECTIONS} connections": found.predicting}
+        compared = {f"scored per second, {CONNECTIONS} connections": found["predicting"]}
         if alike:
-            compared[f"learnt per second, {CONNECTIONS} connections"] = found.learning
-            compared["scored and learnt per second, one connection"] = found.both
+            compared[f"learnt per second, {CONNECTIONS} connections"] = found["learning"]
+            compared["scored and learnt per second, one connection"] = found["both"]
         for text, theirs in compared.items():
             name = f"{TITLES[table.kind]} {text}: {ours} beside {row.name}"
             if theirs is None:

@@ -25,14 +25,14 @@ def peers_table(found: Table) -> str:
             return part
 
         yield f"{verb} per second, {CONNECTIONS} connections", lambda row: _rate(of(row))
-        yield "x Sluice", lambda row: _times(getattr(found.ratios(row, row.beside), kind))
+        yield "x Sluice", lambda row: _times(found.ratios(row, row.beside)[kind])
         yield "p50 / p99, ms", lambda row: _latency(getattr(of(row), "latency", None))
 
     return table_of(
         found.rows,
         ("contender", lambda row: f"**{row.name}**" if row.group is Group.OURS else row.name),
         ("scored and learnt per second, one connection", lambda row: _rate(row.played.get(stream))),
-        ("x Sluice", lambda row: _times(found.ratios(row, row.beside).both)),
+        ("x Sluice", lambda row: _times(found.ratios(row, row.beside)["both"])),
         ("predict p50 / p99, ms", lambda row: _latency(getattr(row.played.get(stream), "predict", None))),
         ("learn p50 / p99, ms", lambda row: _latency(getattr(row.played.get(stream), "learn", None))),
         *loaded("predicting", "predict"),
@@ -71,7 +71,7 @@ def remark(table: Table, row: Row) -> str:
 
 def _faster(table: Table, row: Row) -> str:
     found = table.ratios(row, row.beside)
-    ahead = [name for name in NAMES if (getattr(found, name) or 0.0) > 1.0]
+    ahead = [name for name in NAMES if (found[name] or 0.0) > 1.0]
     if row.group is Group.OURS or not ahead:
         return ""
     is_alike = row.same_work in {"", row.beside}
@@ -83,8 +83,7 @@ def _faster(table: Table, row: Row) -> str:
 
 
 def _listed(found: Ratios, names: list[str]) -> str:
-    known = {name: value for name in names if (value := getattr(found, name)) is not None}
-    return ", ".join(f"{NAMES[name]} {value:.2f} x" for name, value in known.items())
+    return ", ".join(f"{NAMES[name]} {found[name]:.2f} x" for name in names if found[name] is not None)
 
 
 def _more_accurate(table: Table, row: Row) -> Iterator[str]:

@@ -1,85 +1,159 @@
-"""The section of docs/performance.md: the tables of a run between texts that do not change."""
+"""The section of docs/performance.md: the tables of a run."""
 
-from app.storage.change_feed import POLL_SECONDS
-from app.tenants.kept_predictions import WRITE_SECONDS
-from load_tests.harness import traffic
-from load_tests.harness.report import machine_list
-from load_tests.scale import cost_tables, examples, following, memory_tables, residents, restarts, stores, tenants
-from load_tests.scale.loading import CONNECTIONS
-from load_tests.scale.results import Results
-from load_tests.scenarios.traffic import EVEN_TENANTS, MIXED_TENANTS
+from collections.abc import Callable, Iterable
+from typing import Any
 
-METHOD = f"""### How it was measured
-- **The client** is wrk, a program in C: on two cores it matters what the client takes. {CONNECTIONS} connections are
-  kept, each of which asks again as soon as it has its answer. Any answer other than 2xx ends the run. What is compared
-  takes turns, in several rounds: given are the median and, in brackets, the least and the most. Its percentiles are
-  corrected: an answer that took long also stands for those who could not ask meanwhile.
-- **Worker, us** and **store, us** are processor time for each request, of all workers and of the store: what a plan
-  of capacity needs. A rate is what this machine had left for a service beside its store and the client.
-- **The requests** have {traffic.FEATURES} features each unless it says otherwise, out of a vocabulary by Zipf's law.
-  Inputs of predictions are kept for feedback unless it says keep=false. Feedback is durable: on the disk, and learnt.
-- **Workers**: /predict for {EVEN_TENANTS} tenants evenly; the mixed day has {MIXED_TENANTS} tenants by Zipf's law, and
-  one request in 100 is feedback.
-- **Features in the model**: models are imported, then the service is killed and started anew, and each is loaded by
-  its first prediction. Every feature of an example is in the model. Names of features are kept up to a million.
-- **Features of an example**: out of {examples.VOCABULARY:,}, all in the model.
-- **Tenants in memory**: of {tenants.FEATURES} features each. One is imported, the others are copied from it inside the
-  store; in the worker they share nothing. At each size the service is killed and started, and each tenant is asked
-  once, over {tenants.LOADING_CONNECTIONS} connections, so that all are in memory. None leaves it.
-- **What a tenant takes**: each is loaded over one connection by a prediction of one feature; up to
-  {residents.SNAPSHOTS} of them are then given a label each, and a snapshot is taken.
-- **Restarts**: a tenant of {restarts.FEATURES:,} features. The service is killed (-9) and started; its embedded store
-  is started anew, too, and reads its files.
-- **One store**: the scripts of the service, called by a client that has all commands ready, without a service, for
-  {stores.TENANTS} tenants, with `appendfsync always`; no file is written anew meanwhile. Predictions of one tenant
-  within {1e3 * WRITE_SECONDS:.0f} ms are written together: where tenants are many, each is mostly alone.
-- **Following**: one worker; then a second one that holds no tenant, in turns while nobody is labelled and while the
-  first is given {following.LABELS_PER_SECOND:,.0f} labels a second. What a label adds is told as no less than the
-  rounds without labels differ: less could be chance. One server tells a worker of changes; a cluster has to be asked,
-  every {1e3 * POLL_SECONDS:.0f} ms."""
+from load_tests.harness.report import machine_list, table
+from load_tests.harness.traffic import FEATURES
+from load_tests.scale.assumptions import event_bytes
+from load_tests.scale.results import Cost, Costs, Results
+
+KIB, MIB = float(1 << 10), float(1 << 20)
+
+Column = tuple[str, Callable[[Any], object], str]  # header, value, format
+
+MODELS: list[Column] = [
+    ("features", lambda found: found.features, ","),
+    ("worker, MiB", lambda found: found.resident_bytes / MIB, ",.1f"),
+    ("bytes per feature", lambda found: found.resident_bytes / found.features, ",.0f"),
+    ("store, MiB", lambda found: found.store_bytes / MIB, ",.1f"),
+    ("bytes per feature", lambda found: found.store_bytes / found.features, ",.0f"),
+    ("to load, s", lambda found: found.load_seconds, ".2f"),
+]
+TENANTS: list[Column] = [
+    ("tenants", lambda found: found.tenants, ","),
+    ("start to ready, s", lambda found: found.start_seconds, ".1f"),
+    ("/readyz, ms", lambda found: found.ready_milliseconds, ".1f"),
+    ("worker, MiB", lambda found: found.resident_bytes / MIB, ",.0f"),
+    ("KiB per tenant", lambda found: found.bytes_each / KIB, ",.0f"),
+    ("to load each: worker, us", lambda found: found.load_microseconds, ",.0f"),
+    ("worker idle, cores", lambda found: found.idle.workers, ".3f"),
+    ("store idle, cores", lambda found: found.idle.store, ".3f"),
+]
+RESIDENTS: list[Column] = [
+    ("features", lambda found: found.features, ","),
+    ("worker, KiB", lambda found: found.resident_bytes / KIB, ",.0f"),
+    ("store, KiB", lambda found: found.store_bytes / KIB, ",.0f"),
+    ("to load: worker, us", lambda found: found.load_microseconds, ",.0f"),
+    ("to load: store, us", lambda found: found.load_store_microseconds, ",.0f"),
+    ("to load: p50, ms", lambda found: found.load_p50, ".1f"),
+    ("to load: p99, ms", lambda found: found.load_p99, ".1f"),
+    ("a snapshot: worker, us", lambda found: found.snapshot_microseconds, ",.0f"),
+    ("a snapshot: written, KiB", lambda found: found.snapshot_bytes / KIB, ",.0f"),
+]
+TAILS: list[Column] = [
+    ("events behind the snapshot", lambda found: found.events, ","),
+    ("to ready, s", lambda found: found.ready_seconds.text(2), ""),
+    ("to the tenant's first answer, s", lambda found: found.first_answer_seconds.text(2), ""),
+]
+WRITES: list[Column] = [
+    ("writes", lambda found: found.kind, ""),
+    ("on their way at once", lambda found: found.connections, ""),
+    ("per second", lambda found: found.rate, ",.0f"),
+    ("store, us", lambda found: 1e6 * found.cores / found.rate, ".0f"),
+    ("store, cores", lambda found: found.cores, ".2f"),
+    ("to disk, MB/s", lambda found: found.rate * found.disk_bytes / 1e6, ".1f"),
+]
+FOLLOWERS: list[Column] = [
+    ("store", lambda found: found.store, ""),
+    ("store without a worker, cores", lambda found: found.alone, ".3f"),
+    ("worker idle, cores", lambda found: found.idle.workers, ".3f"),
+    ("store idle, cores", lambda found: found.idle.store, ".3f"),
+    ("a second worker, cores", lambda found: found.quiet.workers, ".3f"),
+    ("the same while others are labelled, cores", lambda found: found.follower.workers, ".3f"),
+    ("store then, with all its work, cores", lambda found: found.follower.store, ".3f"),
+    ("for each label, us", lambda found: found.label_microseconds, ".0f"),
+]
 
 
 def scale_section(results: Results) -> str:
     """The whole section."""
-    sizes = results.sizes
+    sizes, resumed = results.sizes, "; ".join(results.resumed)
+    models, examples = results.models, results.examples
     parts = [
         machine_list(results.machine, results.load_averages, own="1 to 2"),
-        f"The run took {results.minutes:.0f} minutes. Rounds: {sizes.rounds}, of {sizes.seconds:g} s for each load."
-        + _resumed(results.resumed),
+        f"The run took {results.minutes:.0f} minutes. "
+        f"Rounds: {sizes.scale_rounds}, of {sizes.wrk_seconds:g} s for each load."
+        + (f" Taken over from an earlier run: {resumed}." if resumed else ""),
         "### Workers",
-        cost_tables.workers_table(results),
-        cost_tables.two_beside_one(results),
+        *_workers(results),
         "### Features in the model",
         _plot("features", "Cost of a request against the number of features in the model"),
-        cost_tables.models_table(results),
-        memory_tables.features_table(results),
+        _costs(("features", "route"), (((f"{found.features:,}",), found.costs) for found in models)),
+        _table(MODELS, models),
         "### Features of an example",
         _plot("example", "Cost of a request against the number of features of its example"),
-        cost_tables.examples_table(results),
+        _costs(
+            ("features", "bytes of the body", "route"),
+            (((f"{found.features:,}", f"{found.body_bytes:,}"), found.costs) for found in examples),
+        ),
         "### Tenants in memory",
         _plot("tenants", "Predictions per second, and memory, against the number of tenants"),
-        cost_tables.tenants_table(results),
-        memory_tables.holding_table(results),
+        _costs(("tenants", "/predict"), (((f"{found.tenants:,}",), found.costs) for found in results.tenants)),
+        _table(TENANTS, results.tenants),
         "### What a tenant takes",
-        memory_tables.residents_table(results),
+        _table(RESIDENTS, results.residents),
         "### Log length at a restart",
         _plot("restart", "Time of a restart against the number of events behind the snapshot"),
-        memory_tables.restarts_table(results),
+        _table(TAILS, results.tails),
         "### Memory of the store",
-        memory_tables.store_memory_table(results),
+        _store_memory(results),
         "### What one store writes",
-        memory_tables.writes_table(results),
+        _table(WRITES, results.store),
         "### Following",
-        memory_tables.following_table(results),
+        _table(FOLLOWERS, results.following),
         f"Requests for {sizes.followed_tenants:,} tenants by Zipf's law, one worker:",
-        cost_tables.stores_table(results),
-        METHOD,
+        _costs(("store", "route"), (((found.store,), found.costs) for found in results.following)),
     ]
     return "\n\n".join(parts)
 
 
-def _resumed(steps: list[str]) -> str:
-    return f" Taken over from an earlier run: {'; '.join(steps)}." if steps else ""
+def _table(columns: list[Column], rows: Iterable[object]) -> str:
+    return table(
+        tuple(header for header, *_ in columns),
+        (tuple(format(value(row), form) for _, value, form in columns) for row in rows),
+    )
+
+
+COSTS = ("worker, us", "store, us", "p50, ms", "p99, ms", "per second")
+
+
+def _costs(header: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Costs]]) -> str:
+    """A row for each kind of request."""
+    cells = ((*first, kind, *_cost(cost)) for first, costs in rows for kind, cost in costs.items())
+    return table((*header, *COSTS), cells)
+
+
+def _cost(cost: Cost) -> tuple[str, ...]:
+    return cost.worker.text(), cost.store.text(), cost.p50.text(1), cost.p99.text(1), cost.rate.text()
+
+
+def _workers(results: Results) -> tuple[str, str]:
+    """One worker beside two, and how much more two serve."""
+    one, two = results.workers[0], results.workers[-1]
+    rows = (
+        (load, found.workers, *_cost(found.costs[load]), found.costs[load].client.text(2))
+        for load in one.costs
+        for found in results.workers
+    )
+    predict, mixed = (two.costs[load].rate.median / one.costs[load].rate.median for load in one.costs)
+    text = (
+        f"Two workers serve {predict:.2f} times as many predictions as one, and {mixed:.2f} times as much of the mixed "
+        "day. They share two cores with the store and the client."
+    )
+    return table(("load", "workers", *COSTS, "client, cores"), rows), text
+
+
+def _store_memory(results: Results) -> str:
+    kept, largest = results.kept, results.models[-1]
+    rows = {
+        f"an event of {FEATURES} features in a log": event_bytes(results),
+        f"a kept prediction of {FEATURES} features, all of one tenant": kept.bytes_together,
+        "the same, each of another tenant": kept.bytes_apart,
+        "a tenant that has learnt nothing yet": kept.bytes_of_tenant,
+        f"a feature of a snapshot of {largest.features:,}": largest.store_bytes / largest.features,
+    }
+    return table(("what", "bytes"), ((name, f"{value:,.0f}") for name, value in rows.items()))
 
 
 def _plot(name: str, text: str) -> str:

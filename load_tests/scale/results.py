@@ -1,62 +1,117 @@
-"""What one run found. It is written as JSON, too, so that the page and the plan can be made again from it."""
+"""What a run measures. It is stored as JSON, so that the tables and the plan can be made from it again."""
 
-from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
 
-from load_tests.scale.figures import Asked, Figure, Idle
-from load_tests.scale.sizes import Sizes
+from msgspec import Struct
+
+from load_tests.harness.sizes import Sizes
+
+BLOCK = 25  # predictions of a busy tenant that are written together
+ONE_SERVER, CLUSTER = "one server", "a cluster of three"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkersFound:
-    """So many workers of one service."""
+class Kind(StrEnum):
+    """Kinds of requests and of writes, as the tables name them."""
+
+    PREDICT = "/predict"
+    NOT_KEPT = "/predict, keep=false"
+    FEEDBACK = "/feedback"
+    MIXED = "mixed day"
+    POPULAR = "by Zipf's law"
+    EVEN = "evenly"
+    EVEN_NOT_KEPT = "evenly, keep=false"
+    LABEL_WRITES = "labels"
+    KEPT_WRITES = "kept predictions, one by one"
+    BLOCK_WRITES = f"kept predictions, {BLOCK} together"
+
+
+class Figure(Struct, frozen=True):
+    """One quantity, a value for each round."""
+
+    rounds: list[float]
+
+    @property
+    def median(self) -> float:
+        """The typical value."""
+        return median(self.rounds)
+
+    def text(self, places: int = 0) -> str:
+        """Format as `7,671 (7,502..7,800)`; a single round has no spread."""
+        middle, least, most = (f"{value:,.{places}f}" for value in (self.median, min(self.rounds), max(self.rounds)))
+        return middle if len(self.rounds) == 1 else f"{middle} ({least}..{most})"
+
+
+class Cost(Struct, frozen=True):
+    """What one kind of request costs, sent as fast as answers come."""
+
+    rate: Figure  # answers per second
+    p50: Figure  # milliseconds
+    p99: Figure
+    worker: Figure  # microseconds of processor time for each request, all workers together
+    store: Figure  # the same of the store
+    client: Figure  # cores that the client uses
+
+
+Costs = dict[Kind, Cost]
+
+
+class Work(Struct, frozen=True):
+    """Of workers and store: processor seconds, or cores that are busy."""
+
+    workers: float
+    store: float
+
+    def since(self, before: "Work") -> "Work":
+        """What was added."""
+        return Work(self.workers - before.workers, self.store - before.store)
+
+
+class WorkersFound(Struct, frozen=True):
+    """One service with so many workers."""
 
     workers: int
-    predict: Asked
-    mixed: Asked
+    costs: Costs
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFound:
+class ModelFound(Struct, frozen=True):
     """A tenant with so many features, of which every example has 100."""
 
     features: int
-    predict: Asked
-    feedback: Asked
-    resident_bytes: int  # that its worker has more, once it is loaded
+    resident_bytes: int  # that loading it adds to the worker
     store_bytes: int  # of its snapshot
     load_seconds: float
+    costs: Costs
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleFound:
+class ExampleFound(Struct, frozen=True):
     """Examples with so many features."""
 
     features: int
     body_bytes: int
-    predict: Asked
-    not_kept: Asked
-    feedback: Asked
+    costs: Costs
 
 
-@dataclass(frozen=True, slots=True)
-class TenantsFound:
+class TenantsFound(Struct, frozen=True):
     """So many tenants, all in the memory of one worker."""
 
     tenants: int
-    start_seconds: float  # to ready, with so many in the store and none in memory
-    ready_milliseconds: float  # that /readyz takes, with all of them in memory
+    start_seconds: float  # to ready, with all tenants in the store and none in memory
+    ready_milliseconds: float  # of /readyz, with all tenants in memory
     resident_bytes: int
-    empty_bytes: int  # of the same process before it had any
-    store_bytes: int  # of all of them together
+    empty_bytes: int  # of the same process before it loads any
+    store_bytes: int  # of all tenants together
     load_microseconds: float  # of processor time, the request included
-    idle: Idle
-    popular: Asked  # /predict, tenants as popular as Zipf's law says
-    evenly: Asked
-    evenly_not_kept: Asked
+    idle: Work
+    costs: Costs
+
+    @property
+    def bytes_each(self) -> float:
+        """Memory of a tenant in the worker."""
+        return (self.resident_bytes - self.empty_bytes) / self.tenants
 
 
-@dataclass(frozen=True, slots=True)
-class ResidentsFound:
+class ResidentsFound(Struct, frozen=True):
     """Tenants of one size: what each takes."""
 
     features: int
@@ -65,82 +120,61 @@ class ResidentsFound:
     store_bytes: float
     load_microseconds: float  # of the worker's processor time, the request included
     load_store_microseconds: float
-    load_p50: float  # milliseconds to the first answer, nobody else asking
+    load_p50: float  # milliseconds to the first answer, without other requests
     load_p99: float
     snapshot_microseconds: float  # of the worker's processor time, for a snapshot after one label
-    snapshot_bytes: float  # that it wrote
+    snapshot_bytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class TailFound:
+class TailFound(Struct, frozen=True):
     """A restart with so many events behind the snapshot."""
 
     events: int
     ready_seconds: Figure
-    first_answer_seconds: Figure  # from the start of the process, as the other
+    first_answer_seconds: Figure  # from the start of the process, too
     store_bytes: int  # used in all
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFound:
+class KeptFound(Struct, frozen=True):
     """Kept predictions in the store."""
 
     request_bytes: int  # on the wire, the head included
     answer_bytes: int
-    bytes_together: float  # each, if one tenant is asked all the time
-    bytes_apart: float  # each, if every one is of another tenant
-    bytes_of_tenant: float  # of a tenant that has learnt nothing yet
+    bytes_together: float  # of each, all of one tenant
+    bytes_apart: float  # of each, all of different tenants
+    bytes_of_tenant: float  # of a tenant without labels
 
 
-@dataclass(frozen=True, slots=True)
-class WritesFound:
-    """One kind of write on one store, from so many connections, each with one on its way."""
+class WritesFound(Struct, frozen=True):
+    """One kind of write to one store, over connections that each wait for the answer."""
 
+    kind: str
     connections: int
     rate: float
     cores: float  # of the store
-    disk_bytes: float  # of the append-only file, for each
-
-    @property
-    def microseconds(self) -> float:
-        """Of the store's processor time."""
-        return 1e6 * self.cores / self.rate
+    disk_bytes: float  # of the append-only file, for each write
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFound:
-    """What one store takes."""
-
-    labels: list[WritesFound]
-    kept: list[WritesFound]  # predictions, each a block of its own, as where tenants are many
-    blocks: list[WritesFound]  # of predictions
-
-
-@dataclass(frozen=True, slots=True)
-class FollowingFound:
-    """A worker on a store of one kind: what it costs that every worker follows every change."""
+class FollowingFound(Struct, frozen=True):
+    """What following every change costs a worker, on a store of one kind."""
 
     store: str
-    alone: float  # cores that are busy in the store without a worker
-    idle: Idle  # one worker that nobody asks
-    labels_per_second: float  # given through another worker
-    quiet: Idle  # a second worker that holds none of the tenants, while there are no labels
-    follower: Idle  # the same, while there are; the store's cores are of all work
-    heard_microseconds: float  # what each label adds
-    predict: Asked
-    not_kept: Asked
-    feedback: Asked
+    alone: float  # cores of the store without a worker
+    idle: Work  # one worker without requests
+    quiet: Work  # a second worker that holds none of the tenants, while there are no labels
+    follower: Work  # the same, while there are; the store's cores are of all work
+    label_microseconds: float  # that each label adds
+    costs: Costs
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """Everything that was measured."""
 
     sizes: Sizes
     machine: list[str]
     load_averages: tuple[float, float]
     minutes: float
-    resumed: list[str]  # steps that were taken over from a run that broke off
+    resumed: list[str]  # steps taken over from an interrupted run
     workers: list[WorkersFound]
     models: list[ModelFound]
     examples: list[ExampleFound]
@@ -148,5 +182,5 @@ class Results:
     residents: list[ResidentsFound]
     tails: list[TailFound]
     kept: KeptFound
-    store: StoreFound
+    store: list[WritesFound]
     following: list[FollowingFound]

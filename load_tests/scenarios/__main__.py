@@ -63,7 +63,7 @@ def _play(stage: Stage, names: Sequence[str]) -> dict[str, Outcome]:
         found = outcomes[name].found
         for each, counted in found.names.items():
             say(f"  {each}: {counted.requests:,} requests, p50 {counted.p50} ms, p99 {counted.p99} ms")
-        say(f"  {found.waiting:,} labels not yet due, {outcomes[name].counted.loads:,} loads of tenants")
+        say(f"  {found.waiting:,} labels not yet due, {outcomes[name].loads:,} loads of tenants")
         for error in found.errors:
             say(f"  failed: {error}")
     return stage.with_peaks(outcomes)

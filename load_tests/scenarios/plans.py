@@ -24,12 +24,10 @@ class Ask(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def route(self) -> str:
-        """The route as the service counts it."""
         return self.path.partition("?")[0]
 
     @property
     def is_label(self) -> bool:
-        """Whether it teaches a label; otherwise it asks for verdicts."""
         return self.route == FEEDBACK_ROUTE
 
     @property
@@ -78,7 +76,6 @@ class LabelQueue:
         self._numbers = count()  # two that are due at once keep their order
 
     def __len__(self) -> int:
-        """How many labels wait."""
         return len(self._labels)
 
     def put(self, asked: Ask, prediction_id: str, now: float) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from load_tests.harness.report import Target, at_least, at_most, shown, table_of
 from load_tests.harness.wrk import Peak
-from load_tests.scenarios.counts import Counts
 from load_tests.scenarios.plans import Found
 
 Figures = dict[str, float | None]  # such as `mixed.p99`, or `hot.neighbours.p99` of one name
@@ -24,7 +23,7 @@ class Outcome:
     """The result of one scenario."""
 
     found: Found
-    counted: Counts
+    loads: int  # of tenants, from the store
     miscounted: int
     wrk: Peak | None = None  # the same requests, sent by wrk
     wrk_confined: Peak | None = None  # with a part of a core for each worker
@@ -36,7 +35,7 @@ class Outcome:
         return {measure: getattr(total, measure) for measure in OF_A_NAME} | {
             "items": (self.found.verdicts + self.found.labels) * total.rate / max(total.requests, 1),
             "miscounted": self.miscounted,
-            "loads": self.counted.loads,
+            "loads": self.loads,
             "peak": wrk.rate if wrk else None,
             "peak_bad": wrk.bad if wrk else None,
             "confined": self.wrk_confined.rate if self.wrk_confined else None,

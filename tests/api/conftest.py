@@ -1,19 +1,67 @@
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
-from app.api.application import create_app
-from app.api.limits import Limits
-from app.api.serving import Serving
+from app.api.app import allowed_methods, create_app
+from app.api.backend import Backend
+from app.api.middleware.overload import Overload
+from app.api.middleware.request import RequestMiddleware
+from app.api.middleware.request_log import RequestLog
+from app.auth.audit import Audit
+from app.auth.authenticator import Authenticator
+from app.auth.label_rate import LabelRates
+from app.features.featurizer import features_of
+from app.main import request_limits
+from app.settings import Settings
+from app.telemetry.counters import Requests
 from tests.api.fakes import FakePending, FakeTenants
 
-SMALL = Limits(
-    max_body_bytes=20_000, max_import_bytes=1_000_000, max_batch_items=20, max_line_bytes=1000,
+LIMITS = request_limits(Settings.from_environment({}))
+SMALL = replace(
+    LIMITS, max_body_bytes=20_000, max_import_bytes=1_000_000, max_batch_items=20, max_line_bytes=1000,
     max_features_per_example=500,
 )  # fmt: skip
+
+
+async def no_metrics() -> bytes:
+    return b""
+
+
+def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **others: Any) -> Backend:  # noqa: ANN401
+    """A backend over fakes, open to everyone, without rate limits."""
+    usual: dict[str, Any] = {
+        "limits": SMALL, "featurize": features_of, "metrics": no_metrics, "authenticator": Authenticator(),
+        "audit": Audit(), "label_rates": LabelRates(),
+    }  # fmt: skip
+    return Backend(tenants, pending or FakePending(tenants), **(usual | others))
+
+
+def new_app(
+    backend: Backend | None = None,
+    requests: Requests | None = None,
+    overload: Overload | None = None,
+    request_log: RequestLog | None = None,
+) -> FastAPI:
+    """An application as `app.main` builds it, without the work in the background."""
+    requests = requests or Requests()
+    return create_app(
+        requests=requests,
+        overload=overload or Overload(requests, max_concurrent=1000, max_lag_seconds=1.0),
+        request_log=request_log or RequestLog(),
+        backend=backend,
+    )
+
+
+def around(app: ASGIApp, requests: Requests | None = None, overload: Overload | None = None) -> RequestMiddleware:
+    """The middleware around an application."""
+    requests = requests or Requests()
+    overload = overload or Overload(requests, max_concurrent=1000, max_lag_seconds=1.0)
+    return RequestMiddleware(app, requests, overload, RequestLog(), allowed=allowed_methods)
 
 
 @dataclass
@@ -43,7 +91,7 @@ def pending(tenants: FakeTenants) -> FakePending:
 
 @pytest.fixture
 def app(tenants: FakeTenants, pending: FakePending) -> FastAPI:
-    return create_app(serving=Serving(tenants, pending, SMALL))
+    return new_app(new_backend(tenants, pending))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 
-from app.features.extraction import Found
+from app.features.extraction import Extraction
 from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
@@ -16,10 +16,10 @@ from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
 from app.storage.event_log import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
-from app.tenants.kept_predictions import Kept
+from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotter import SnapshotTaken
-from app.tenants.tenant import Feedback, Given, Tenant, Verdict
+from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
 
 
 class FakeFeaturizer:
@@ -30,13 +30,15 @@ class FakeFeaturizer:
         self.asked: list[tuple[str, str | bytes]] = []
         self.threads: set[int] = set()
 
-    def __call__(self, kind: str, raw: str | bytes, version: int, /) -> Found:
+    def __call__(self, kind: str, raw: str | bytes, version: int, /) -> Extraction:
         self.asked.append((kind, raw))
         self.threads.add(threading.get_ident())
         text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
         words = dict.fromkeys(text[: self.longest].split(), 1.0)
         cut = [f"what comes after {self.longest} characters"] if len(text) > self.longest else []
-        return Found(example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut)
+        return Extraction(
+            example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut
+        )
 
 
 class FakeTenants:
@@ -103,7 +105,7 @@ class FakeTenants:
         return Readiness(self.trouble is None, parts)
 
     def put(self, name: str, state: TenantState) -> Tenant:
-        tenant = Tenant(name, state, Position("life", state.version, "life"))
+        tenant = FakeTenant(name, state, Position("incarnation", state.version, "incarnation"))
         tenant.giver = self.giver
         self.tenants[name] = tenant
         return tenant
@@ -113,38 +115,52 @@ class FakeTenants:
             raise StoreUnavailable(self.trouble)
 
 
+class FakeTenant(Tenant):
+    """A tenant whose feedback goes to a fake instead of the log."""
+
+    giver: "FakeGiver"
+
+    async def give(self, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
+        return await self.giver.give(self, feedback)
+
+    async def earlier_answer(self, feedback_id: str, label: int) -> tuple[FeedbackResult, Served | None] | None:
+        return await self.giver.earlier_answer(self, feedback_id, label)
+
+
 class FakeGiver:
     """Learns at once, and knows every feedback_id. `calls` has the size of each call."""
 
     def __init__(self, tenants: FakeTenants) -> None:
         self._tenants = tenants
-        self._given: dict[tuple[str, str], tuple[int, Given]] = {}
+        self._given: dict[tuple[str, str], tuple[int, FeedbackResult]] = {}
         self._names = count(1)
         self.calls: list[int] = []
         self.heard: list[Feedback] = []
 
-    async def give(self, tenant: Tenant, feedback: Sequence[Feedback]) -> list[Given | SluiceError]:
+    async def give(self, tenant: Tenant, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
         self._tenants.reach()
         self.calls.append(len(feedback))
         self.heard += feedback
         return [self._one(tenant, each) for each in feedback]
 
-    async def again(self, tenant: Tenant, feedback_id: str, label: int) -> tuple[Given, Served | None] | None:
+    async def earlier_answer(
+        self, tenant: Tenant, feedback_id: str, label: int
+    ) -> tuple[FeedbackResult, Served | None] | None:
         self._tenants.reach()
         before, first = self._given.get((tenant.name, feedback_id), (label, None))
         if before != label:
             raise FeedbackConflict(feedback_id)
-        return (Given(feedback_id, first.outcome, duplicate=True), None) if first else None
+        return (FeedbackResult(feedback_id, first.outcome, duplicate=True), None) if first else None
 
-    def _one(self, tenant: Tenant, feedback: Feedback) -> Given | SluiceError:
+    def _one(self, tenant: Tenant, feedback: Feedback) -> FeedbackResult | SluiceError:
         feedback_id = feedback.feedback_id or f"made-{next(self._names)}"
         label, first = self._given.get((tenant.name, feedback_id), (feedback.label, None))
         if label != feedback.label:
             return FeedbackConflict(feedback_id)
         if first is not None:
-            return Given(feedback_id, first.outcome, duplicate=True)
+            return FeedbackResult(feedback_id, first.outcome, duplicate=True)
         outcome = advance(tenant.state, FeedbackGiven(feedback.example, feedback.label, feedback.served))
-        given = Given(feedback_id, outcome, duplicate=False)
+        given = FeedbackResult(feedback_id, outcome, duplicate=False)
         self._given[tenant.name, feedback_id] = (label, given)
         return given
 
@@ -154,14 +170,14 @@ class FakePending:
 
     def __init__(self, tenants: FakeTenants) -> None:
         self._tenants = tenants
-        self._kept: dict[tuple[str, str], Kept] = {}
+        self._kept: dict[tuple[str, str], KeptPrediction] = {}
         self.full = False
 
     def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
-        self._kept[tenant.name, prediction_id] = Kept(given, verdict.label, verdict.score, verdict.version, 0)
+        self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
@@ -170,7 +186,7 @@ class FakePending:
     async def give_way(self) -> None:
         await asyncio.sleep(0)
 
-    async def recall(self, tenant: str, prediction_id: str) -> Kept:
+    async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
         self._tenants.reach()
         try:
             return self._kept[tenant, prediction_id]

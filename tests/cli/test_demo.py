@@ -9,11 +9,12 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from app.cli import main
-from app.cli.demo.replaying import CONNECTIONS
+from app.cli.demo.replay import CONNECTIONS
 from tests.processes import command_of
 from tests.services import Service, wait_until
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 class Demo:
-    """`sluice demo` in a process of its own, with a folder of its own for what is temporary."""
+    """`sluice demo` in its own process, with its own folder for temporary files."""
 
     def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
         self.temporary = folder / "temporary"
@@ -39,11 +40,19 @@ class Demo:
                 start_new_session=True,
             )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it also when a test fails."""
+        if self.process.poll() is None:
+            self.end(signal.SIGTERM)
+
     def output(self) -> str:
         return self._output.read_text()
 
     def wait_for(self, words: str) -> None:
-        wait_until(lambda: words in self.output() or self.process.poll() is not None, "it says nothing", 60.0)
+        wait_until(lambda: words in self.output() or self.process.poll() is not None, f"no output with {words!r}", 60.0)
         assert words in self.output()
 
     def end(self, number: signal.Signals | None = None) -> int:
@@ -70,38 +79,38 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-def test_it_starts_a_service_of_its_own_counts_as_that_does_and_leaves_nothing(tmp_path: Path) -> None:
-    demo = Demo(tmp_path, *SHORT)
-    assert demo.end() == 0, demo.output()
-    told = re.search(r"says: balanced accuracy (\S+) over 120 labels\.", demo.output())
-    counted = re.search(r"Counted here: (\S+) over 120 labels\. They agree\.", demo.output())
-    assert told, demo.output()
-    assert counted, demo.output()
-    assert told[1] == counted[1]
-    assert demo.has_left_nothing()
+def test_it_starts_a_service_counts_as_the_service_does_and_leaves_nothing(tmp_path: Path) -> None:
+    with Demo(tmp_path, *SHORT) as demo:
+        assert demo.end() == 0, demo.output()
+        shown = re.search(r"shows balanced accuracy (\S+) over 120 labels\.", demo.output())
+        counted = re.search(r"Counted here: (\S+) over 120 labels\. They agree\.", demo.output())
+        assert shown, demo.output()
+        assert counted, demo.output()
+        assert shown[1] == counted[1]
+        assert demo.has_left_nothing()
 
 
 @pytest.mark.e2e  # it takes long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_stopped_ends_its_service(tmp_path: Path, number: signal.Signals) -> None:
-    demo = Demo(tmp_path, "--examples", "100000", "--rate", "50")
-    demo.wait_for("labels; of the last")
-    assert not demo.has_left_nothing()
-    assert demo.end(number) == 130
-    assert demo.has_left_nothing()
-    assert demo.output().endswith("sluice: stopped\n")
+    with Demo(tmp_path, "--examples", "100000", "--rate", "50") as demo:
+        demo.wait_for("labels; of the last")
+        assert not demo.has_left_nothing()
+        assert demo.end(number) == 130
+        assert demo.has_left_nothing()
+        assert demo.output().endswith("sluice: stopped\n")
 
 
-def test_a_service_that_cannot_start_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_service_that_cannot_start_is_reported_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "uvicorn.py").write_text("raise ImportError('this uvicorn is broken')\n")
-    demo = Demo(tmp_path, PYTHONPATH=str(tmp_path))
-    assert demo.end() == 1
-    assert "sluice: the service could not start: " in demo.output()
-    assert "this uvicorn is broken" in demo.output()
-    assert demo.has_left_nothing()
+    with Demo(tmp_path, PYTHONPATH=str(tmp_path)) as demo:
+        assert demo.end() == 1
+        assert "sluice: the service could not start: " in demo.output()
+        assert "this uvicorn is broken" in demo.output()
+        assert demo.has_left_nothing()
 
 
-def test_a_service_that_runs_goes_on_and_keeps_what_it_has_learnt(service: Service, capsys: Output) -> None:
+def test_a_running_service_keeps_what_the_demo_taught_it(service: Service, capsys: Output) -> None:
     assert main(["demo", "--url", service.url, "--tenant", "kept", *SHORT]) == 0
     shown = service.tenant("kept")
     assert shown["counts"]["examples"] == 120
@@ -110,7 +119,7 @@ def test_a_service_that_runs_goes_on_and_keeps_what_it_has_learnt(service: Servi
     assert service.is_ready()
 
 
-def test_of_a_tenant_that_was_there_only_this_run_is_compared(service: Service, capsys: Output) -> None:
+def test_of_an_existing_tenant_only_this_run_is_compared(service: Service, capsys: Output) -> None:
     service.feedback("old", label=1, features={"a": 1.0})
     assert main(["demo", "--url", service.url, "--tenant", "old", *SHORT]) == 0
     printed = capsys.readouterr().out
@@ -118,13 +127,13 @@ def test_of_a_tenant_that_was_there_only_this_run_is_compared(service: Service, 
     assert "They agree." in printed
 
 
-def test_what_the_model_goes_by_is_shown_by_name(service: Service, capsys: Output) -> None:
+def test_the_largest_weights_are_shown_by_name(service: Service, capsys: Output) -> None:
     assert main(["demo", "--url", service.url, "--tenant", "named", "--examples", "400", "--rate", "400"]) == 0
     printed = capsys.readouterr().out
     assert "now the attackers change their tricks" in printed
-    assert re.search(r"^feature +weight +speaks for$", printed, re.MULTILINE)
+    assert re.search(r"^feature +weight +indicates$", printed, re.MULTILINE)
     assert re.search(
-        r"^Flagged: https?://\S+\nscore \+\d\.\d{4}, most of it because of\n  [+-]\d", printed, re.MULTILINE
+        r"^Flagged: https?://\S+\nscore \+\d\.\d{4}; the largest contributions:\n  [+-]\d", printed, re.MULTILINE
     )
 
 
@@ -132,7 +141,7 @@ def test_rates_that_are_not_defined_are_dashes(service: Service, capsys: Output)
     assert main(["demo", "--url", service.url, "--tenant", "two", "--examples", "2", "--rate", "100"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^all labels +- +- +- +100\.00 +2 +0$", printed, re.MULTILINE)
-    assert "says: balanced accuracy - over 2 labels" in printed
+    assert "shows balanced accuracy - over 2 labels" in printed
     assert not re.search(r"\bnan\b", printed, re.IGNORECASE)
 
 
@@ -146,8 +155,8 @@ def test_the_figures_after_the_last_item_include_every_label(service: Service, c
     ("url", "sentence"),
     [
         ("http://127.0.0.1:9", "no service answers at http://127.0.0.1:9: Connection refused"),
-        ("nonsense", "'nonsense' is no address of a service: write http://host:port"),
-        ("http://127.0.0.1:port", "is no address of a service"),
+        ("nonsense", "'nonsense' is not the address of a service; write it as http://host:port"),
+        ("http://127.0.0.1:port", "is not the address of a service"),
     ],
 )
 def test_a_wrong_address_gets_a_sentence(capsys: Output, url: str, sentence: str) -> None:
@@ -155,7 +164,7 @@ def test_a_wrong_address_gets_a_sentence(capsys: Output, url: str, sentence: str
     assert sentence in capsys.readouterr().err
 
 
-def test_another_server_is_told_from_a_service(capsys: Output) -> None:
+def test_a_server_that_is_not_sluice_is_recognised(capsys: Output) -> None:
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:  # it knows no method: 501, in HTML
         threading.Thread(target=other.serve_forever, daemon=True).start()
         assert main(["demo", "--url", f"http://127.0.0.1:{other.server_port}"]) == 1
@@ -164,16 +173,18 @@ def test_another_server_is_told_from_a_service(capsys: Output) -> None:
 
 
 @pytest.mark.e2e  # it takes long
-def test_forever_survives_a_restart_of_the_service_and_stops_when_told(tmp_path: Path) -> None:
-    with Service(tmp_path / "service").start() as service:
-        demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
+def test_forever_survives_a_restart_of_the_service_and_stops_on_a_signal(tmp_path: Path) -> None:
+    with (
+        Service(tmp_path / "service").start() as service,
+        Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100") as demo,
+    ):
         demo.wait_for("labels; of the last")
         service.terminate()
         demo.wait_for(f"no service answers at {service.url}")
         service.start()
         demo.wait_for(f"{service.url} is back")
         seen = service.tenant("demo")["version"]
-        wait_until(lambda: service.tenant("demo")["version"] > seen + 50, "no label comes any more")
+        wait_until(lambda: service.tenant("demo")["version"] > seen + 50, "no label arrives")
         assert demo.end(signal.SIGTERM) == 0
         assert re.search(r"Stopped after [\d,]+ labels\.\n$", demo.output())
         assert service.is_ready()
@@ -181,24 +192,26 @@ def test_forever_survives_a_restart_of_the_service_and_stops_when_told(tmp_path:
 
 
 @pytest.mark.e2e  # it takes long
-def test_forever_waits_for_a_store_that_hangs_and_gives_every_label_once(tmp_path: Path) -> None:
-    with Service(tmp_path / "service").start() as service:
-        demo = Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100")
+def test_forever_waits_for_a_store_that_hangs_and_sends_every_label_once(tmp_path: Path) -> None:
+    with (
+        Service(tmp_path / "service").start() as service,
+        Demo(tmp_path, "--url", service.url, "--forever", "--rate", "100") as demo,
+    ):
         demo.wait_for("labels; of the last")
         (valkey,) = service.valkeys()
         os.kill(valkey, signal.SIGSTOP)
-        demo.wait_for(f"{service.url} cannot answer: ")
+        demo.wait_for(f"{service.url} is unavailable: ")
         os.kill(valkey, signal.SIGCONT)
         demo.wait_for(f"{service.url} is back")
         assert demo.end(signal.SIGTERM) == 0
         given = re.search(r"Stopped after ([\d,]+) labels\.\n$", demo.output())
         assert given, demo.output()
         under_way = service.tenant("demo")["version"] - int(given[1].replace(",", ""))
-        assert 0 <= under_way <= CONNECTIONS, "only what was on its way when it was stopped may not have been counted"
+        assert 0 <= under_way <= CONNECTIONS, "only requests in progress at the stop may be uncounted"
 
 
 @pytest.mark.parametrize("wrong", [["--examples", "0"], ["--rate", "nan"], ["--examples", "9", "--forever"]])
-def test_arguments_that_make_no_sense_are_refused(wrong: list[str], capsys: Output) -> None:
+def test_invalid_arguments_are_refused(wrong: list[str], capsys: Output) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["demo", *wrong])
     assert wrong[-2 if len(wrong) == 2 else -1] in capsys.readouterr().err

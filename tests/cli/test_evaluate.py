@@ -21,7 +21,7 @@ def test_the_table_shows_the_rates_of_the_algorithm(dataset: Path, capsys: Outpu
     output = capsys.readouterr().out
     assert "300 examples" in output
     head, _, row = output.splitlines()[2:5]
-    expected = "algorithm error % balanced % ± sensitivity % specificity % sparsity % features examples/s"
+    expected = "algorithm error balanced ± sens. spec. sparsity features examples/s"
     assert " ".join(head.split()) == expected
     assert row.split()[0] == "cs-fsol"
     assert row.split()[-2] == "59"
@@ -44,7 +44,7 @@ def test_compared_algorithms_equal_each_on_its_own(dataset: Path, capsys: Output
     assert alone["digest"] == together[1]["digest"]
 
 
-def test_in_a_comparison_a_setting_goes_to_those_that_know_it(dataset: Path, capsys: Output) -> None:
+def test_in_a_comparison_a_setting_goes_to_the_algorithms_that_use_it(dataset: Path, capsys: Output) -> None:
     main(["evaluate", str(dataset), "--compare", "cs-ogd,ssol", "--r", "7", "--json"])
     ogd, ssol = msgspec.json.decode(capsys.readouterr().out)["results"]
     assert "r" not in ogd["config"]
@@ -54,8 +54,8 @@ def test_in_a_comparison_a_setting_goes_to_those_that_know_it(dataset: Path, cap
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--algorithm", "cpa", "--lambda", "1"], "cpa has no use for 'lambda'"),
-        (["--compare", "cpa,paum", "--lambda", "1"], "none of cpa, paum has a use for 'lambda'"),
+        (["--algorithm", "cpa", "--lambda", "1"], "cpa does not use 'lambda'"),
+        (["--compare", "cpa,paum", "--lambda", "1"], "none of cpa, paum uses 'lambda'"),
         (["--eta", "fast"], "eta is 'fast'; it must be a number from 1e-12 to 1e12"),
         (["--eta", "nan"], "eta is nan"),
         (["--lambda", "1", "--target-sparsity", "0.5"], "set one of them, not both"),
@@ -68,10 +68,10 @@ def test_a_wrong_setting_is_refused_with_a_sentence(
     assert sentence in capsys.readouterr().err
 
 
-def test_an_unknown_algorithm_is_refused_with_the_names_there_are(dataset: Path, capsys: Output) -> None:
+def test_an_unknown_algorithm_is_refused_with_the_known_names(dataset: Path, capsys: Output) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["evaluate", str(dataset), "--algorithm", "magic"])
-    assert "'magic' is unknown; there are stg, fobos" in capsys.readouterr().err
+    assert "'magic' is not an algorithm; choose from stg, fobos" in capsys.readouterr().err
 
 
 def test_a_malformed_line_stops_with_its_number(dataset: Path, capsys: Output) -> None:
@@ -80,7 +80,7 @@ def test_a_malformed_line_stops_with_its_number(dataset: Path, capsys: Output) -
     assert f"{dataset}:301: '3:abc' is not index:value" in capsys.readouterr().err
 
 
-def test_malformed_lines_can_be_left_out(dataset: Path, capsys: Output) -> None:
+def test_malformed_lines_can_be_skipped(dataset: Path, capsys: Output) -> None:
     dataset.write_text(dataset.read_text() + "1 3:abc\n2 1:1\n" + "nonsense\n" * 10)
     assert main(["evaluate", str(dataset), "--on-error", "skip"]) == 0
     captured = capsys.readouterr()
@@ -107,19 +107,19 @@ def test_standard_input_is_read(dataset: Path) -> None:
     assert msgspec.json.decode(answer.stdout)["examples"] == 300
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(dataset: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(dataset: Path) -> None:
     command = f"{sys.executable} -m app evaluate {dataset} --compare fsol,ssol | true"
     answer = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, check=False)  # noqa: S607
     assert (answer.returncode, answer.stderr) == (0, b"")
 
 
-def test_labels_in_order_are_pointed_out_and_can_be_shuffled(tmp_path: Path, capsys: Output) -> None:
+def test_a_file_that_is_sorted_by_label_gets_a_warning_and_can_be_shuffled(tmp_path: Path, capsys: Output) -> None:
     path = tmp_path / "sorted.libsvm"
     path.write_text("1 1:1\n" * 100 + "-1 1:1\n" * 100)
     main(["evaluate", str(path)])
-    assert "Mind the order: the label changes only 1 times" in capsys.readouterr().out
+    assert "sorted by label: the label changes only 1 times" in capsys.readouterr().out
     main(["evaluate", str(path), "--shuffle", "1"])
-    assert "Mind the order" not in capsys.readouterr().out
+    assert "sorted by label" not in capsys.readouterr().out
 
 
 def test_a_shuffled_run_can_be_repeated(dataset: Path, capsys: Output) -> None:
@@ -130,7 +130,7 @@ def test_a_shuffled_run_can_be_repeated(dataset: Path, capsys: Output) -> None:
     assert digest("1") == digest("1") != digest("2")
 
 
-def test_dropped_features_are_told(dataset: Path, capsys: Output) -> None:
+def test_dropped_features_are_reported(dataset: Path, capsys: Output) -> None:
     main(["evaluate", str(dataset), "--max-features", "10"])
     assert "at its limit of 10" in capsys.readouterr().out
 

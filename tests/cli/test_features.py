@@ -52,10 +52,8 @@ def test_a_missing_mail_is_named(capsys: Output) -> None:
     assert "no/such.eml" in capsys.readouterr().err
 
 
-def test_a_mail_has_a_size_that_is_not_exceeded(
-    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.cli.features.LARGEST_MAIL_BYTES", 10)
+def test_a_mail_that_is_too_large_is_refused(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.commands.features.LARGEST_MAIL_BYTES", 10)
     (tmp_path / "mail").write_bytes(MAIL)
     assert main(["features", "--email", str(tmp_path / "mail")]) == 1
     assert "has more than 10 bytes" in capsys.readouterr().err
@@ -74,7 +72,7 @@ def test_a_file_becomes_json_lines_that_are_learnt_like_the_file(tmp_path: Path,
     assert digests[0] == digests[1]
 
 
-def test_malformed_lines_of_a_file_are_told(tmp_path: Path, capsys: Output) -> None:
+def test_malformed_lines_of_a_file_are_reported(tmp_path: Path, capsys: Output) -> None:
     path = tmp_path / "sms.tsv"
     path.write_text("ham\thello\neggs\tbacon\n")
     assert main(["features", "--file", str(path)]) == 1
@@ -85,7 +83,7 @@ def test_malformed_lines_of_a_file_are_told(tmp_path: Path, capsys: Output) -> N
     assert "skipped line 2" in captured.err
 
 
-def test_exactly_one_input_is_asked_for(capsys: Output) -> None:
+def test_exactly_one_input_is_required(capsys: Output) -> None:
     for arguments in ([], ["--url", "x", "--text", "y"]):
         with pytest.raises(SystemExit, match="2"):
             main(["features", *arguments])

@@ -27,7 +27,7 @@ with ended(Server(["/bin/sleep", "600"], 0, Path(sys.argv[1]))) as server:
 
 
 class Ended(Exception):
-    """What a handler makes of a signal."""
+    """Raised by the handler of a signal."""
 
 
 @pytest.fixture(params=SIGNALS, ids=lambda number: number.name)
@@ -38,15 +38,15 @@ def number(request: pytest.FixtureRequest) -> signal.Signals:
 
 @pytest.fixture
 def raising(number: signal.Signals) -> Iterator[object]:
-    def handler(told: int, _: object) -> None:
-        raise Ended(told)
+    def handler(received: int, _: object) -> None:
+        raise Ended(received)
 
     before = signal.signal(number, handler)
     yield handler
     signal.signal(number, before)
 
 
-def test_a_signal_is_heard_after_the_block_that_holds_it_back(number: signal.Signals, raising: object) -> None:
+def test_a_signal_is_handled_after_the_block_that_holds_it_back(number: signal.Signals, raising: object) -> None:
     reached = []
 
     def start_something() -> None:
@@ -78,7 +78,7 @@ def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
 
 
 @pytest.mark.usefixtures("raising")
-def test_while_processes_are_ended_a_signal_is_not_heard_at_all(number: signal.Signals) -> None:
+def test_signals_can_be_ignored_while_processes_are_ended(number: signal.Signals) -> None:
     with handled(signal.SIG_IGN):
         signal.raise_signal(number)
 
@@ -98,7 +98,7 @@ def test_other_threads_may_start_processes_too() -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("_", range(5))
-def test_a_process_that_is_just_being_started_ends_with_who_started_it(_: int, tmp_path: Path) -> None:
+def test_a_process_that_is_being_started_ends_with_its_parent(_: int, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PATIENT, str(tmp_path / "log")], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
     ) as starter:

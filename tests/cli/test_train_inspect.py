@@ -42,9 +42,9 @@ def test_training_in_two_parts_equals_training_in_one(dataset: Path, tmp_path: P
     assert load(whole.read_bytes()).digest == load(model.read_bytes()).digest
 
 
-def test_a_model_goes_on_under_its_own_settings(dataset: Path, model: Path, capsys: Output) -> None:
+def test_training_onto_a_model_keeps_its_settings(dataset: Path, model: Path, capsys: Output) -> None:
     assert main(["train", str(dataset), "--onto", str(model), "--out", str(model), "--eta", "2"]) == 1
-    assert "under the model's own settings" in capsys.readouterr().err
+    assert "keeps the model's own settings" in capsys.readouterr().err
 
 
 def test_a_truncated_model_is_refused_by_name(model: Path, capsys: Output) -> None:
@@ -55,7 +55,7 @@ def test_a_truncated_model_is_refused_by_name(model: Path, capsys: Output) -> No
 
 def test_a_foreign_file_is_refused_by_what_it_is(dataset: Path, capsys: Output) -> None:
     assert main(["inspect", str(dataset)]) == 1
-    assert "this is not a Sluice model: it begins with" in capsys.readouterr().err
+    assert "the file is not a Sluice model: it begins with" in capsys.readouterr().err
 
 
 def test_a_failed_training_leaves_the_old_model(dataset: Path, model: Path) -> None:
@@ -66,6 +66,6 @@ def test_a_failed_training_leaves_the_old_model(dataset: Path, model: Path) -> N
     assert list(model.parent.glob(".model*")) == []
 
 
-def test_a_folder_that_does_not_exist_is_told_before_the_work(dataset: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_missing_folder_is_reported_before_the_work(dataset: Path, tmp_path: Path, capsys: Output) -> None:
     assert main(["train", str(dataset), "--out", str(tmp_path / "none" / "model")]) == 1
     assert "there is no folder" in capsys.readouterr().err

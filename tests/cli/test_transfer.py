@@ -36,7 +36,7 @@ def test_a_tenant_moves_to_another_service_by_a_file(
     assert main(["inspect", str(model)]) == 0
 
 
-def test_importing_over_a_tenant_must_be_asked_for(
+def test_an_import_replaces_a_tenant_only_on_request(
     services: tuple[Service, Service], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here, _ = services
@@ -48,7 +48,7 @@ def test_importing_over_a_tenant_must_be_asked_for(
     assert main(["import", "twice", str(model), "--url", here.url, "--replace"]) == 0
 
 
-def test_what_goes_wrong_is_told_in_a_sentence(
+def test_an_error_is_one_sentence(
     services: tuple[Service, Service], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here, _ = services
@@ -59,8 +59,8 @@ def test_what_goes_wrong_is_told_in_a_sentence(
     assert main(["export", "acme", "--url", "http://127.0.0.1:9", "--out", str(out)]) == 1
     assert "no service answers at http://127.0.0.1:9" in capsys.readouterr().err
     assert main(["export", "acme", "--url", "nonsense", "--out", str(out)]) == 1
-    assert "is no address of a service" in capsys.readouterr().err
+    assert "is not the address of a service" in capsys.readouterr().err
     out.write_bytes(b"no model")
     assert main(["import", "new", str(out), "--url", here.url]) == 1
-    assert "this is not a Sluice model" in capsys.readouterr().err
+    assert "the file is not a Sluice model" in capsys.readouterr().err
     assert main(["import", "new", str(tmp_path / "missing"), "--url", here.url]) == 1

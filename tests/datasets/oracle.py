@@ -1,4 +1,4 @@
-"""The formats a second time, a line at a time in plain Python: slow, and easy to hold against their description."""
+"""Reference parsers in plain Python, line by line: slow, and easy to compare with the description of the formats."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ BLANKS = " \t\r"
 
 
 def examples(batches: Iterable[Batch]) -> list[Example]:
-    """Return what is in the batches, with names; each key must be that of its name."""
+    """Return the examples of the batches with names; check that each key is the hash of its name."""
     return [example for batch in batches for example in _unpack(batch)]
 
 

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.datasets.errors import DatasetError
+from app.datasets.errors import DatasetError, LineErrors, SkippedLines
 from app.datasets.mails import archive as archives
 from app.datasets.mails.archive import Archive
 from app.datasets.mails.labels import label_of_folder
-from app.datasets.observer import Watch
 from app.datasets.reader import read
-from app.datasets.skipped_lines import Faults, SkippedLines
-from app.datasets.source import open_source
+from app.datasets.source import Observer, open_source
 from app.features.featurizer import features_of
 
 Files = Mapping[str, str]
@@ -82,21 +80,21 @@ def test_mails_come_in_the_order_of_the_index(give: Give, files: Files) -> None:
     assert found_in(give(files)) == BY_INDEX
 
 
-def test_an_index_may_stand_beside_its_mails(give: Give) -> None:
+def test_an_index_may_be_beside_its_mails(give: Give) -> None:
     files = {"index": "SPAM a\n\n0 b\n", "a": "x\n", "b": "y\n", "c": "not named\n"}
     assert found_in(give(files)) == expected((1.0, "x\n"), (-1.0, "y\n"))
 
 
-def test_of_several_indexes_that_of_the_whole_corpus_counts(give: Give) -> None:
+def test_the_index_of_the_whole_corpus_takes_precedence(give: Give) -> None:
     assert found_in(give({"partial/index": "ham ../data/inmail.1\n", **MAILS, "full/index": INDEX})) == BY_INDEX
 
 
-def test_several_indexes_of_equal_right_are_refused(give: Give) -> None:
+def test_several_indexes_without_precedence_are_refused(give: Give) -> None:
     with pytest.raises(DatasetError, match="several files named index: a/index, b/index"):
         found_in(give({"x": "", "a/index": "", "b/index": ""}))
 
 
-def test_folders_tell_labels_and_the_order_mixes_them(give: Give) -> None:
+def test_folders_give_labels_and_the_order_mixes_them(give: Give) -> None:
     labels = [label for label, _ in found_in(give(FOLDERS))]
     assert sorted(labels) == [-1.0] * 50 + [1.0] * 50
     changes = sum(before != after for before, after in pairwise(labels))
@@ -135,7 +133,7 @@ def test_the_nearest_folder_named_after_a_class_gives_the_label(path: str, label
 
 
 @pytest.mark.parametrize("files", [{}, {"readme.txt": "hello"}], ids=["empty", "unlabelled"])
-def test_without_labels_there_is_nothing_to_learn(give: Give, files: Files) -> None:
+def test_a_corpus_without_labels_is_refused(give: Give, files: Files) -> None:
     path = give(files)
     if not path.exists():
         path.mkdir()
@@ -156,15 +154,13 @@ def test_bad_lines_and_missing_mails_can_be_skipped(give: Give) -> None:
     found = found_in(give(files), on_error="skip", report=skipped)
     assert found == expected((1.0, "x"), (-1.0, "y"))
     assert [line for line, _ in skipped.first] == [2, 3, 5, 4]
-    assert "leads out of what was given" in skipped.first[2][1]
+    assert "leads out of the corpus" in skipped.first[2][1]
     assert "'none' is not in the" in skipped.first[3][1]
 
 
 @pytest.mark.parametrize("compress", [bytes, lzma.compress])
 @pytest.mark.parametrize("index_first", [True, False])
-def test_an_archive_that_ends_anywhere_is_told(
-    tmp_path: Path, compress: Callable[[bytes], bytes], index_first: bool
-) -> None:
+def test_a_truncated_archive_is_refused(tmp_path: Path, compress: Callable[[bytes], bytes], index_first: bool) -> None:
     files = {"full/index": INDEX, **{path: text * 40 for path, text in MAILS.items()}}
     content = packed(files if index_first else dict(reversed(files.items()))).rstrip(b"\0")
     path = tmp_path / "mails.tar"
@@ -176,7 +172,7 @@ def test_an_archive_that_ends_anywhere_is_told(
 
 
 @pytest.mark.parametrize("header", [{"GNU.sparse.size": "many"}, {"GNU.sparse.major": "x", "GNU.sparse.minor": "y"}])
-def test_a_nonsense_header_does_not_go_unexplained(tmp_path: Path, header: dict[str, str]) -> None:
+def test_an_invalid_header_is_accepted_or_explained(tmp_path: Path, header: dict[str, str]) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
         info = tarfile.TarInfo("spam/1")
@@ -190,22 +186,22 @@ def test_a_nonsense_header_does_not_go_unexplained(tmp_path: Path, header: dict[
         assert "cannot be read as a tar archive" in str(error)  # noqa: PT017 - either is right
 
 
-def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mails.tar"
     path.write_text("hello " * 200)
     with pytest.raises(DatasetError, match="cannot be read as a tar archive"):
         found_in(path)
 
 
-def test_an_archive_under_another_name_is_recognized(tmp_path: Path) -> None:
+def test_an_archive_with_another_name_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "mails"
     path.write_bytes(packed(IN_ORDER))
-    with pytest.raises(DatasetError, match="this is a tar archive; if it holds mails, say --format mails"):
+    with pytest.raises(DatasetError, match="the file is a tar archive; if it holds mails, use --format mails"):
         found_in(path)
     assert found_in(path, format="mails") == BY_INDEX
 
 
-def test_paths_and_links_that_lead_out_are_passed_over(tmp_path: Path) -> None:
+def test_paths_and_links_that_lead_out_are_skipped(tmp_path: Path) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         for name in ("../spam/out", "/spam/root"):
@@ -219,43 +215,43 @@ def test_paths_and_links_that_lead_out_are_passed_over(tmp_path: Path) -> None:
     assert [label for label, _ in found_in(path)] == [-1.0]
 
 
-def test_a_link_out_of_a_folder_is_passed_over(tmp_path: Path) -> None:
+def test_a_link_out_of_a_folder_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "spam").mkdir()
     (tmp_path / "spam" / "1").write_text("x")
     (tmp_path / "spam" / "2").symlink_to("/etc/passwd")
     assert len(found_in(tmp_path)) == 1
 
 
-def mails_of(path: Path, watch: Watch, spool_bytes: int) -> list[bytes]:
+def mails_of(path: Path, observer: Observer, spool_bytes: int) -> list[bytes]:
     with open_source(path) as source:
-        return [mail.raw for mail in Archive(source, Faults(str(path)), watch, spool_bytes)]
+        return [mail.raw for mail in Archive(source, LineErrors(str(path)), observer, spool_bytes)]
 
 
-def test_an_archive_in_the_order_of_its_index_is_not_kept_aside(tmp_path: Path) -> None:
+def test_an_archive_in_the_order_of_its_index_is_not_spooled(tmp_path: Path) -> None:
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(IN_ORDER))
-    assert mails_of(path, Watch(), spool_bytes=0) == [text.encode() for text in MAILS.values()]
+    assert mails_of(path, Observer(), spool_bytes=0) == [text.encode() for text in MAILS.values()]
 
 
-def test_what_is_kept_aside_is_limited(tmp_path: Path) -> None:
+def test_the_spool_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(dict(reversed(IN_ORDER.items()))))
-    with pytest.raises(DatasetError, match=r"more than 99 bytes would have to be kept aside in .*; unpack it and give"):
-        mails_of(path, Watch(), spool_bytes=99)
+    with pytest.raises(DatasetError, match=r"takes more than 99 bytes in .*; unpack the archive and pass the folder"):
+        mails_of(path, Observer(), spool_bytes=99)
 
 
-def test_keeping_aside_is_told_once_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "TOLD_AFTER_BYTES", 10)
+def test_spooling_is_announced_once_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "SPOOL_NOTICE_BYTES", 10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "mails.tar"
     path.write_bytes(packed(FOLDERS))
     said: list[str] = []
-    assert len(mails_of(path, Watch(say=said.append), spool_bytes=1 << 20)) == 100
+    assert len(mails_of(path, Observer(say=said.append), spool_bytes=1 << 20)) == 100
     assert len(said) == 1
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_mail_that_is_too_large_is_a_fault(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_that_is_too_large_is_an_error(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("archive", "folder"):
         monkeypatch.setattr(f"app.datasets.mails.{module}.LARGEST_MAIL_BYTES", 10)
     path = give({"index": "spam a\nham b\n", "a": "x" * 11, "b": "y"})
@@ -266,7 +262,7 @@ def test_a_mail_that_is_too_large_is_a_fault(give: Give, monkeypatch: pytest.Mon
 
 def test_progress_ends_at_the_whole(give: Give) -> None:
     seen: list[tuple[int, int | None]] = []
-    found_in(give(IN_ORDER), watch=Watch(lambda done, total: seen.append((done, total))))
+    found_in(give(IN_ORDER), observer=Observer(lambda done, total: seen.append((done, total))))
     assert seen[-1][0] == seen[-1][1]
 
 

@@ -2,9 +2,8 @@ import re
 
 import pytest
 
-from app.datasets.errors import DatasetError
+from app.datasets.errors import DatasetError, SkippedLines
 from app.datasets.reader import read
-from app.datasets.skipped_lines import SkippedLines
 
 from .conftest import Write
 from .oracle import examples
@@ -35,22 +34,22 @@ BAD = [
     ("svm", "1 3:1,4:1", "'3:1,4:1' is not index:value"),
     ("svm", "1 3:nan", "'3:nan' is not finite"),
     ("svm", "1 3:-inf", "'3:-inf' is not finite"),
-    ("svm", "1 3:1.01e100", "'3:1.01e100' is beyond 1e+100"),
-    ("svm", "1 3:-1e999", "'3:-1e999' is beyond 1e+100"),
+    ("svm", "1 3:1.01e100", "'3:1.01e100' is larger than 1e+100"),
+    ("svm", "1 3:-1e999", "'3:-1e999' is larger than 1e+100"),
     ("svm", "1 3:\0", "'3:\\x00' is not index:value"),
     ("svm", "1 3:é", "'3:é' is not index:value"),
     ("svm", "1 x" + 50 * "y", "'x" + 39 * "y" + "...' is not index:value"),
     ("jsonl", '{"label": 1, "x": ' + 100_000 * "[", "the JSON is nested too deeply"),
     ("vw", "1 a b", "importance 'a' is not supported, only 1"),
     ("vw", "1", "there is no bar (|)"),
-    ("vw", "1 1 'tag", '"\'tag" is unexpected before the bar'),
+    ("vw", "1 1 'tag", '"\'tag" is not allowed before the bar'),
     ("vw", "| a", "there is no label before the bar"),
-    ("vw", "1| a", "there is no label before the bar: '1' touches it or is quoted, so it is a tag"),
-    ("vw", "'t | a", 'there is no label before the bar: "\'t" touches it or is quoted, so it is a tag'),
+    ("vw", "1| a", "there is no label before the bar: '1' is a tag, because it touches the bar or is quoted"),
+    ("vw", "'t | a", 'there is no label before the bar: "\'t" is a tag, because it touches the bar or is quoted'),
     ("vw", "x | a", "'x' is not a label (1, -1 or 0)"),
     ("vw", "3 | a", "'3' is not a label (1, -1 or 0)"),
     ("vw", "1 0.5 | a", "importance '0.5' is not supported, only 1"),
-    ("vw", "1 1 0.5 | a", "'0.5' is unexpected before the bar"),
+    ("vw", "1 1 0.5 | a", "'0.5' is not allowed before the bar"),
     ("vw", "1 |a:x b", "'|a:x' is not namespace:scale"),
     ("vw", "1 |:2 b", "'|:2' is not namespace:scale"),
     ("vw", "1 |a:inf b", "'|a:inf' is not finite"),
@@ -58,14 +57,18 @@ BAD = [
     ("vw", "1 | :2", "':2' is not name:value"),
     ("vw", "1 | http://a.b", "'http://a.b' is not name:value"),
     ("vw", "1 | b:nan", "'b:nan' is not finite"),
-    ("vw", "1 |a:1e60 b:1e60", "'b:1e60' is beyond 1e+100"),
+    ("vw", "1 |a:1e60 b:1e60", "'b:1e60' is larger than 1e+100"),
     ("jsonl", "{", "Input data was truncated"),
     ("jsonl", "[1]", "Expected `object`, got `array`"),
     ("jsonl", '{"features": {}}', "Object missing required field `label`"),
     ("jsonl", '{"label": 2, "features": {}}', "2 is not a label (1, -1 or 0)"),
     ("jsonl", '{"label": true, "features": {}}', "Expected `int`, got `bool` - at `$.label`"),
-    ("jsonl", '{"label": 1}', "there must be exactly one of features, url, email and text"),
-    ("jsonl", '{"label": 1, "url": "a", "features": {}}', "there must be exactly one of features, url, email and text"),
+    ("jsonl", '{"label": 1}', "a line must have exactly one of features, url, email and text"),
+    (
+        "jsonl",
+        '{"label": 1, "url": "a", "features": {}}',
+        "a line must have exactly one of features, url, email and text",
+    ),
     (
         "jsonl",
         '{"label": 1, "features": {"a": [1]}}',
@@ -75,12 +78,12 @@ BAD = [
     (
         "jsonl",
         '{"label": 1, "features": {"a": 1e999}}',
-        "feature 'a' is inf: values must be finite, at most 1e+100 in size",
+        "feature 'a' is inf: values must be finite and at most 1e+100 in size",
     ),
     (
         "jsonl",
         '{"label": 1, "features": {"a": -1e101}}',
-        "feature 'a' is -1e+101: values must be finite, at most 1e+100 in size",
+        "feature 'a' is -1e+101: values must be finite and at most 1e+100 in size",
     ),
     ("jsonl", '{"label": 1, "features": {"": 1}}', "a feature name is empty"),
     (
@@ -88,7 +91,7 @@ BAD = [
         '{"label": 1, "features": {"' + 5000 * "a" + '": 1}}',
         f"the name '{40 * 'a'}'... is longer than 4096 bytes",
     ),
-    ("tsv", "2019\thttp://a.b/", "'2019\\thttp://a.b/' is not timestamp, label and URL with tabs between them"),
+    ("tsv", "2019\thttp://a.b/", "'2019\\thttp://a.b/' is not timestamp, label and URL separated by tabs"),
     ("tsv", "\tx\thttp://a.b/", "'x' is not a label (1, -1 or 0)"),
     ("tsv", "\t1\t", "the URL is empty"),
 ]
@@ -128,7 +131,7 @@ def test_line_numbers_do_not_depend_on_the_blocks(write: Write, block_bytes: int
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("spam", "'spam' is not label and text with a tab between them"),
+        ("spam", "'spam' is not label and text separated by a tab"),
         ("eggs\tand bacon", "'eggs' is not a label (spam, ham, 1, -1 or 0)"),
     ],
 )
@@ -146,6 +149,6 @@ def test_a_url_must_be_utf8(write: Write) -> None:
         list(read(write(b"\t1\thttp://a.b/\xff\n", "data.tsv")))
 
 
-def test_the_rest_of_a_bad_line_leaves_nothing_behind(write: Write) -> None:
+def test_a_malformed_line_leaves_nothing_behind(write: Write) -> None:
     path = write("1 1:0.12345678901234567 2:x\n-1 3:0.98765432109876543\n")
     assert examples(read(path, on_error="skip")) == [(-1.0, [("3", 0.98765432109876543)])]

@@ -55,12 +55,12 @@ def test_numbers_of_up_to_15_digits_are_exact(value: float, digits: int) -> None
 
 
 @pytest.mark.parametrize("zeros", [0, 5, 30, 400])
-def test_trailing_zeros_cost_no_exactness(zeros: int) -> None:
+def test_trailing_zeros_do_not_lose_precision(zeros: int) -> None:
     assert read("0.25" + zeros * "0")[:2] == (EXACT, 0.25)
 
 
 @pytest.mark.parametrize("number", ["1e999999999999999999999", "1" + 400 * "0", "1" + 2000 * "0" + "e-100"])
-def test_a_number_beyond_all_floats_is_seen_to_be_large(number: str) -> None:
+def test_a_number_beyond_the_range_of_floats_is_large(number: str) -> None:
     kind, value, _ = read(number)
     assert kind == ROUGH
     assert value > 1e300
@@ -72,7 +72,7 @@ def test_digits_and_exponent_make_up_for_each_other(number: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["", "+", "-", ".", "-.", "e5", "1e", "1e+", ".e1", "nan", "inf", "-inf", "x"])
-def test_what_is_not_a_number_is_told(number: str) -> None:
+def test_invalid_numbers_are_detected(number: str) -> None:
     assert read(number)[0] == NOT_A_NUMBER
 
 

@@ -1,4 +1,4 @@
-"""Reading the Dockerfile and .dockerignore, as far as ours go."""
+"""A parser of the Dockerfile and .dockerignore, for the syntax that they use."""
 
 import json
 import os
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Instruction(NamedTuple):
-    """RUN and what stands behind it, on one line."""
+    """An instruction such as RUN, and its arguments on one line."""
 
     name: str
     rest: str
@@ -24,13 +24,13 @@ class Instruction(NamedTuple):
 
     @property
     def exec_form(self) -> list[str]:
-        """The words of `CMD ["a", "b"]`, also behind the options of HEALTHCHECK."""
+        """The words of `CMD ["a", "b"]`, also after the options of HEALTHCHECK."""
         words: list[str] = json.loads(self.rest[self.rest.index("[") :])
         return words
 
 
 class Stage(NamedTuple):
-    """What is between two FROM."""
+    """A build stage."""
 
     image: str
     name: str
@@ -78,7 +78,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
 
 
 def context_files() -> Iterator[Path]:
-    """What of the repository is sent to the builder, relative to it."""
+    """The files of the repository in the build context."""
     rules = _rules((ROOT / ".dockerignore").read_text(encoding="utf-8"))
     again = [pattern for pattern, is_ignored in rules if not is_ignored]
     for folder, folders, files in os.walk(ROOT):
@@ -93,7 +93,7 @@ def _rules(text: str) -> list[tuple[str, bool]]:
 
 
 def _is_ignored(rules: list[tuple[str, bool]], path: Path) -> bool:
-    """The last rule that fits the path, or a folder that it is in, decides."""
+    """The last rule that matches the path, or a folder of it, decides."""
     ignored = False
     for pattern, is_ignored in rules:
         if any(_fits(pattern, each) for each in (path, *path.parents)):
@@ -106,7 +106,7 @@ def _may_hold(patterns: list[str], folder: Path) -> bool:
 
 
 def _fits(pattern: str, path: Path) -> bool:
-    """`*` stays within a folder, `**/` is any number of folders, also none."""
+    """`*` stays within a folder, `**/` is any number of folders, including none."""
     pieces = {"**/": "(.*/)?", "*": "[^/]*"}
     expression = re.sub(r"\*\*/|\*|[^*]+", lambda piece: pieces.get(piece[0], re.escape(piece[0])), pattern)
     return path != Path() and re.fullmatch(expression, path.as_posix()) is not None

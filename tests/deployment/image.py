@@ -1,4 +1,4 @@
-"""Doing what the Dockerfile says without Docker: its paths are mapped into a folder, its RUN lines run here."""
+"""Builds the image without Docker: paths are mapped into a folder, and RUN lines run on this machine."""
 
 import os
 import re
@@ -16,16 +16,16 @@ OURS: Final = re.compile(r"(?<![\w./-])/(?=(?:opt|build|data)\b)")  # where a pa
 OUTER_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 LEFT_OUT: Final = {
     "useradd": "changes the users of the machine; the fixed uid is used as a number",
-    "install": "gives /data to that uid; here it is made for whoever runs the service",
+    "install": "gives /data to that uid; here the current user owns it",
 }
 UID: Final = 10001
 
 
 class Image:
-    """The last stage's files, in `root`; the builder's own are gone from there, as in the image."""
+    """The files of the last stage, in `root`; those of the builder are removed, as in the image."""
 
     def __init__(self, folder: Path) -> None:
-        folder.chmod(0o755)  # also another user comes in
+        folder.chmod(0o755)  # accessible to other users
         self.root, self.temporary, self._folder = folder / "root", folder / "tmp", folder
         self.left_out: set[str] = set()
         self.builder, self.final = read_stages()
@@ -34,7 +34,7 @@ class Image:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process of the image finds, and nothing of this machine."""
+        """The environment of a process in the image, with nothing of this machine."""
         given = self.final.environment({"PATH": OUTER_PATH})
         return {name: self.mapped(value) for name, value in given.items()} | {
             "HOME": "/nonexistent",
@@ -42,7 +42,7 @@ class Image:
         }
 
     def build(self) -> None:
-        """Do both stages. What is copied keeps its path, since scripts name their interpreter by it."""
+        """Build both stages. Copied files keep their path, because scripts contain the path of their interpreter."""
         self.root.mkdir()
         self._do(self.builder)
         self.root.rename(self._folder / "builder")
@@ -55,11 +55,11 @@ class Image:
         self._protect()
 
     def mapped(self, text: str) -> str:
-        """The same text with every path of the image where it is here."""
+        """Map every path of the image in a text to this machine."""
         return OURS.sub(f"{self.root}/", text)
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """A command as the image's user would run it: without a single capability, as `cap_drop: ALL` has it."""
+        """The command as run by the image's user, without capabilities, as with `cap_drop: ALL`."""
         found = shutil.which(words[0], path=self.environment["PATH"])
         assert found, f"{words[0]} is not in the image"
         if os.geteuid() != 0:
@@ -69,17 +69,17 @@ class Image:
         return [*dropped, *user, found, *words[1:]]
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the image, to its end."""
+        """Run a command in the image and wait for it."""
         return subprocess.run(
             self.command(words), **self.options(environment), capture_output=True, text=True, check=False, timeout=120
         )
 
     def options(self, environment: dict[str, str]) -> dict[str, Any]:
-        """Where and with which variables a process of the image runs."""
+        """The working directory and environment of a process of the image."""
         return {"cwd": self.mapped(self.final.one("WORKDIR").rest), "env": self.environment | environment}
 
     def files(self) -> dict[str, tuple[int, int]]:
-        """Every file that came with the image, with its size and when it was written."""
+        """Every file of the image, with its size and modification time."""
         installed = (self.root / "opt").rglob("*")
         return {str(path): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in installed}
 
@@ -115,7 +115,7 @@ class Image:
         if program in LEFT_OUT:
             self.left_out.add(program)
             return
-        # Of this machine only what pip is told is kept: where packages are to be had.
+        # Of this machine's environment, only the settings of pip are kept: where to find packages.
         outer = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "HOME", "SSL_"))}
         path = {"PATH": f"{self._folder / 'bin'}:{OUTER_PATH}"}
         environment = {name: self.mapped(value) for name, value in stage.environment(path).items()}
@@ -130,7 +130,7 @@ class Image:
         assert done.returncode == 0, f"RUN {instruction.rest}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
 
     def _make_python(self, folder: Path) -> None:
-        """`python`, as the base image has it: the interpreter outside of any virtual environment."""
+        """Create `python` as in the base image: the interpreter outside any virtual environment."""
         folder.mkdir()
         (folder / "python").write_text(f'#!/bin/sh\nexec {self._interpreter()} "$@"\n')
         (folder / "python").chmod(0o755)
@@ -141,19 +141,19 @@ class Image:
             shutil.copy2(ROOT / path, folder / path)
 
     def _protect(self) -> None:
-        """Nothing that came with the image can be written to."""
+        """Make all files of the image read-only."""
         for path in [self.root / "opt", *(self.root / "opt").rglob("*")]:
             if not path.is_symlink():
                 path.chmod(path.stat().st_mode & ~0o222)
 
     def unprotect(self) -> None:
-        """So that it can be removed."""
+        """Make the files writable again, so that they can be removed."""
         for path in [self.root / "opt", *(self.root / "opt").rglob("*")]:
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o755)
 
     def _is_other_user(self) -> bool:
-        """Root can become another user, if that one reaches the interpreter."""
+        """Whether root can become the image's user: that user must be able to reach the interpreter."""
         folders = Path(self._interpreter()).resolve().parents
         return os.geteuid() == 0 and all(each.stat().st_mode & stat.S_IXOTH for each in folders)
 

@@ -67,7 +67,7 @@ def test_prometheus_asks_the_service_and_grafana_asks_prometheus() -> None:
     assert [source["url"] for source in sources["datasources"]] == ["http://prometheus:9090"]
 
 
-def test_files_are_mounted_where_they_are_looked_for() -> None:
+def test_files_are_mounted_where_they_are_read() -> None:
     where = {source: target for _, source, target, *_ in MOUNTS}
     configuration = Path(where["./monitoring/prometheus.yml"])
     for folder in ("rules", "targets"):  # named relative to the configuration
@@ -78,7 +78,7 @@ def test_files_are_mounted_where_they_are_looked_for() -> None:
     assert where["./monitoring/grafana/provisioning"] == "/etc/grafana/provisioning"
 
 
-def test_every_setting_of_sluice_exists_and_is_right() -> None:
+def test_every_setting_of_sluice_is_valid() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"SLUICE_\w+", text)) <= {*variables(), *ELSEWHERE}
     given = {name: re.sub(r"\$\{\w+:-(\w+)\}", r"\1", str(value)) for name, value in environment("sluice").items()}
@@ -87,7 +87,7 @@ def test_every_setting_of_sluice_exists_and_is_right() -> None:
     assert settings.redis_url.get_secret_value() == f"redis://redis:{PORTS['redis']}"
 
 
-def test_redis_keeps_what_it_has_acknowledged() -> None:
+def test_redis_is_durable() -> None:
     command = SERVICES["redis"]["command"]
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert options == {"--appendonly": "yes", "--appendfsync": "always", "--maxmemory-policy": "noeviction"}
@@ -95,20 +95,20 @@ def test_redis_keeps_what_it_has_acknowledged() -> None:
 
 
 @pytest.mark.parametrize("name", ["sluice", "demo"])
-def test_sluice_may_do_nothing_but_serve(name: str) -> None:
+def test_the_containers_of_sluice_are_confined(name: str) -> None:
     service = SERVICES[name]
     assert (service["read_only"], service["cap_drop"], service["tmpfs"]) == (True, ["ALL"], ["/tmp"])  # noqa: S108 - the container's
     assert service["security_opt"] == ["no-new-privileges:true"]
 
 
-def test_nothing_is_started_before_what_it_needs_is_healthy() -> None:
+def test_services_start_after_their_healthy_dependencies() -> None:
     assert SERVICES["sluice"]["depends_on"] == {"redis": {"condition": "service_healthy"}}
     assert SERVICES["demo"]["depends_on"] == {"sluice": {"condition": "service_healthy"}}
     assert all("healthcheck" in SERVICES[name] for name in ("redis", "sluice"))
     assert any(each.exec_form for stage in read_stages() for each in stage.all_of("HEALTHCHECK"))
 
 
-def test_the_demo_is_only_there_when_asked_for() -> None:
+def test_the_demo_runs_only_in_its_profile() -> None:
     assert SERVICES["demo"]["profiles"] == ["demo"]
     assert SERVICES["demo"]["command"] == ["demo", "--url", f"http://sluice:{PORTS['sluice']}", "--forever"]
     assert [name for name, service in SERVICES.items() if "profiles" in service] == ["demo"]

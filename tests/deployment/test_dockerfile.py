@@ -35,7 +35,7 @@ def test_compiled_kernels_are_copied_with_what_runs() -> None:
     assert FINAL_ENVIRONMENT["NUMBA_CACHE_DIR"].startswith("/opt/sluice/")
 
 
-def test_nobody_is_root_and_a_signal_reaches_the_service() -> None:
+def test_the_image_does_not_run_as_root_and_signals_reach_the_service() -> None:
     assert FINAL.one("USER").rest == "10001:10001"
     assert FINAL.one("STOPSIGNAL").rest == "SIGTERM"
     assert FINAL.one("ENTRYPOINT").exec_form + FINAL.one("CMD").exec_form == ["sluice", "serve"]

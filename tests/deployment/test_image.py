@@ -1,4 +1,4 @@
-"""The Dockerfile's own steps, and what comes of them. Takes minutes: it installs and compiles."""
+"""The image built by the steps of the Dockerfile. Slow: it installs and compiles."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.deployment.image import LEFT_OUT, Image
-from tests.learning.test_warm import COMPILED, USE_EVERYTHING
+from tests.learning.test_compilation import COMPILED, USE_EVERYTHING
 from tests.services import new_client, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
     if os.geteuid() == 0 and not shutil.which("setpriv"):
-        pytest.skip("setpriv, with which root would give up its rights, is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="image-"))  # short, and open to other users, as pytest's folders are not
+        pytest.skip("setpriv, which root needs to drop its privileges, is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="image-"))  # short and accessible to other users, unlike pytest's folders
     image = Image(folder)
     try:
         image.build()
@@ -34,7 +34,7 @@ def image() -> Iterator[Image]:
 
 
 class Container:
-    """The service of an image, on a free port of this machine."""
+    """The service of an image on a free port."""
 
     def __init__(self, image: Image) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -63,7 +63,7 @@ class Container:
 def container(image: Image) -> Iterator[Container]:
     container = Container(image)
     try:
-        wait_until(container.is_ready, "the service of the image does not become ready", 60.0)
+        wait_until(container.is_ready, "the service of the image is not ready", 60.0)
         yield container
     finally:
         if container.process.poll() is None:
@@ -71,17 +71,17 @@ def container(image: Image) -> Iterator[Container]:
         container.client.close()
 
 
-def test_only_what_would_change_this_machine_was_left_out(image: Image) -> None:
+def test_only_steps_that_would_change_the_machine_are_skipped(image: Image) -> None:
     assert image.left_out == LEFT_OUT.keys()
 
 
-def test_what_builds_the_project_does_not_come_along(image: Image) -> None:
+def test_build_tools_are_not_in_the_image(image: Image) -> None:
     packages = {path.name for path in (image.root / "opt/sluice/lib").glob("python*/site-packages/*")}
     assert {"app", "kernels", "numba"} <= packages
     assert not packages & {"hatchling", "pip", "pytest", "setuptools"}
 
 
-def test_the_installation_really_cannot_be_written_to(image: Image) -> None:
+def test_the_installation_is_read_only(image: Image) -> None:
     for place in ("opt/sluice/compiled/new", "opt/sluice/lib/new"):
         done = image.run("python", "-c", f"open({str(image.root / place)!r}, 'w')")
         assert "PermissionError" in done.stderr
@@ -95,8 +95,8 @@ def test_nothing_is_compiled_at_run_time(image: Image) -> None:
     assert image.files() == before
 
 
-def test_without_its_kernels_it_would_compile(image: Image) -> None:
-    """So that the test before this one means something."""
+def test_without_its_cache_it_would_compile(image: Image) -> None:
+    """Validates the test above."""
     done = image.run(
         "python", "-c", "from kernels.feature_hash import key_of; key_of('a')" + COMPILED, NUMBA_CPU_FEATURES="+sse3"
     )
@@ -104,7 +104,7 @@ def test_without_its_kernels_it_would_compile(image: Image) -> None:
     assert "hash_name" in done.stdout.split()
 
 
-def test_the_service_learns_and_writes_to_nothing_but_its_data(image: Image, container: Container) -> None:
+def test_the_service_writes_only_to_its_data(image: Image, container: Container) -> None:
     before = image.files()
     given = {"tenant": "acme", "url": "http://login.example.org/verify", "label": 1}
     answer = container.client.post(f"{container.url}/feedback", json=given)
@@ -114,13 +114,13 @@ def test_the_service_learns_and_writes_to_nothing_but_its_data(image: Image, con
     assert {path.name for path in image.root.iterdir()} == {"data", "opt"}
 
 
-def test_the_demo_of_the_image_plays_against_it(image: Image, container: Container) -> None:
+def test_the_demo_of_the_image_runs_against_it(image: Image, container: Container) -> None:
     done = image.run("sluice", "demo", "--url", container.url, "--examples", "60", "--rate", "200")
     assert done.returncode == 0, done.stderr
     assert "They agree." in done.stdout
 
 
-def test_its_health_is_asked_for_and_it_ends_when_told(image: Image, container: Container) -> None:
+def test_the_health_check_works_and_the_service_stops_on_sigterm(image: Image, container: Container) -> None:
     check = image.final.one("HEALTHCHECK").exec_form
     assert image.run(*check, SLUICE_PORT=container.port).returncode == 0
     begin = time.monotonic()

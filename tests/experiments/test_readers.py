@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.datasets.errors import LineErrors
 from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
-from app.datasets.observer import Watch
-from app.datasets.skipped_lines import Faults
+from app.datasets.source import Observer
 from experiments.sets.files import given
 from experiments.sets.mails import MAILS, POOL, mixed
 from experiments.sets.news import NEWS, body_of, in_several, label_of, ngrams
@@ -65,7 +65,7 @@ def test_a_given_file_is_sought_where_the_user_is(tmp_path: Path, monkeypatch: p
     ("file", "spam", "ham"), [("email/spamassassin.tar.xz", 1_896, 4_150), ("email/enron1-3.tar.xz", 4_496, 12_045)]
 )
 def test_folders_give_the_labels_of_mails(file: str, spam: int, ham: int) -> None:
-    with open_mails(shared_data(file), Faults(file), Watch()) as mails:
+    with open_mails(shared_data(file), LineErrors(file), Observer()) as mails:
         assert Counter(mail.label for mail in mails) == {1.0: spam, -1.0: ham}
     assert POOL[file] == spam + ham
 

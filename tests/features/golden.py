@@ -1,4 +1,4 @@
-"""Features that must never change silently: `python -m tests.features.golden` writes them anew."""
+"""Features that must never change silently: `python -m tests.features.golden` rewrites them."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ INPUTS: dict[Kind, list[str]] = {
 
 
 def golden() -> dict[str, dict[str, float]]:
-    """What every version makes of every input."""
+    """The features of every input in every version."""
     found = {}
     for version in VERSIONS:
         for kind, inputs in INPUTS.items():

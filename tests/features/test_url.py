@@ -47,12 +47,12 @@ def test_features_of_a_url() -> None:
         ("http://paypal-secure.com/", "brand:paypal"),
     ],
 )
-def test_what_is_odd_about_a_url_is_named(url: str, flag: str) -> None:
+def test_an_odd_url_has_a_flag(url: str, flag: str) -> None:
     assert flag in found(url)
     assert flag not in found("http://example.com/b")
 
 
-def test_a_brand_on_its_own_site_is_nothing_odd() -> None:
+def test_a_brand_on_its_own_site_is_not_a_feature() -> None:
     assert "brand:paypal" not in found("http://www.paypal.com/signin")
 
 
@@ -73,7 +73,7 @@ def test_scheme_and_case_make_no_difference(url: str) -> None:
 @example(url="//a@b@c.co.uk:80:90/x?y?z#u#v")
 @example(url="a/" + "\u20ac" * 20)
 @example(url="http://\u65e5\u672c.\u30c6\u30b9\u30c8\u3002jp")
-def test_the_kernel_finds_what_the_manual_says(url: str) -> None:
+def test_the_kernel_agrees_with_the_reference(url: str) -> None:
     assert found(url) == reference.features(url)
 
 
@@ -85,7 +85,7 @@ def test_any_string_has_features_and_their_keys_are_those_of_their_names(url: st
     assert len(set(given.names)) == len(given.names)
 
 
-def test_real_urls_have_the_features_that_the_manual_says() -> None:
+def test_the_kernel_agrees_with_the_reference_on_real_urls() -> None:
     lines = [line for name in ("phishstorm", "pdd", "jpcert-lobsters-2019_2021") for line in sample(name)]
     for url in lines:
         assert found(url) == reference.features(url), url
@@ -98,10 +98,10 @@ def sample(name: str) -> list[str]:
     return random.Random(1).sample(lines, 1500)  # noqa: S311 - the same ones every time
 
 
-def test_a_long_url_is_cut_and_it_says_so() -> None:
+def test_a_long_url_is_truncated_with_a_note() -> None:
     url = "http://a.b/" + "/".join(map(str, range(100_000)))
     (sentence,) = url_features(url).cut
-    assert f"those behind the first {LONGEST_URL:,}" in sentence
+    assert f"only the first {LONGEST_URL:,} are used" in sentence
     assert found(url) == found(url[:LONGEST_URL])
     assert url_features(url[:LONGEST_URL]).cut == ()
 
@@ -109,7 +109,7 @@ def test_a_long_url_is_cut_and_it_says_so() -> None:
 @pytest.mark.parametrize(
     "piece", ["a/", "a.", "?", "&a", "/", "\u20ac", "a-", "paypal.", "ab", "1", "&", "//", ".", "@"]
 )
-def test_there_is_room_for_all_features_of_any_url(piece: str) -> None:
+def test_the_arrays_hold_all_features_of_any_url(piece: str) -> None:
     url = (piece * LONGEST_URL)[:LONGEST_URL]
     assert found(url) == reference.features(url)
 

@@ -1,4 +1,4 @@
-"""Tables and models over chosen keys, and the plain truth about where rows belong."""
+"""Tables and models over chosen keys, and the layout that they must have by definition."""
 
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ def model_of(**settings: Value) -> Model:
 
 
 def fsol() -> Model:
-    """A model whose rows are easy to foretell: theta grows by the value, without a threshold."""
+    """A model whose rows are easy to predict: theta grows by the value, without a threshold."""
     return model_of(algorithm="fsol", eta=1.0, normalize="none")
 
 
@@ -94,29 +94,29 @@ def memory_of(rows: Floats, width: int) -> bytes:
 
 
 def is_laid_out(model: Model) -> bool:
-    """Whether the memory is, to the byte, what the rows and the number of home slots say."""
+    """Tell whether the memory is, to the byte, the layout by definition."""
     rows = model.memory.rows
     expected = layout_of(packed(rows, model.width), bits_of(model))
     return memory_of(rows, model.width) == memory_of(expected, model.width)
 
 
 class Table:
-    """A table without an algorithm: rows enter, nothing is learnt."""
+    """A table without an algorithm: rows are inserted, nothing is learnt."""
 
     FRESH = (0.25, -4.0)
     WIDTH = 3
 
     def __init__(self, bits: int, limit: int = 1 << 31) -> None:
         self.rows = np.zeros(table_size(bits, self.WIDTH))
-        self.tally = place.new_tally(bits)
+        self.totals = place.new_totals(bits)
         self.settings = np.zeros(SETTINGS)
         self.settings[LIMIT] = limit
 
     def enter(self, keys: Iterable[int]) -> tuple[bool, Keys, Floats]:
-        """Return whether the keys could enter, and where they are with which states."""
+        """Return whether the keys could be inserted, their slots, and their states."""
         chosen = np.sort(array_of(keys))
         slots, states = np.zeros(chosen.size, np.uint64), np.zeros((2, chosen.size))
-        entered = enter(self.rows, self.tally, chosen, 0, chosen.size, slots, states, self.FRESH, self.settings)
+        entered = enter(self.rows, self.totals, chosen, 0, chosen.size, slots, states, self.FRESH, self.settings)
         return entered, slots, states
 
     @property

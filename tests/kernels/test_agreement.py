@@ -1,4 +1,4 @@
-"""Every kernel agrees with its dense reference twin, which was written from the paper."""
+"""Every kernel agrees with its dense reference, which is written from the paper."""
 
 import math
 from itertools import product
@@ -41,7 +41,7 @@ ALWAYS = {"normalize", "bias"}
 
 def variations(algorithm: str) -> list[dict[str, Any]]:
     """The defaults, each option on its own, and pairs of options of different kinds."""
-    options = ALWAYS | load(algorithm).OPTIONS
+    options = ALWAYS | load(algorithm).options
     singles = [change for option in VARIATIONS if option in options for change in VARIATIONS[option]]
     usable = [change for change in singles if _known(algorithm, change)]
     pairs = [a | b for a, b in product(usable, usable) if not a.keys() & b.keys() and _known(algorithm, a | b)]
@@ -49,7 +49,7 @@ def variations(algorithm: str) -> list[dict[str, Any]]:
 
 
 def _known(algorithm: str, change: dict[str, Any]) -> bool:
-    options = ALWAYS | load(algorithm).OPTIONS
+    options = ALWAYS | load(algorithm).options
     options = options | WITH_COSTS if "costs" in options else options
     return change.keys() <= options and not {"lambda", "target_sparsity"} <= change.keys()
 
@@ -74,9 +74,9 @@ def test_every_algorithm_agrees_with_its_dense_reference(algorithm: str, change:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_long_stream_stays_in_agreement(algorithm: str) -> None:
     stream = random_stream(seed=5, examples=3000, dimension=12, active=5)
-    options = load(algorithm).OPTIONS
+    options = load(algorithm).options
     change = {"target_sparsity": 0.4} if "target_sparsity" in options else {}
-    change |= {"forgetting": 0.3} if "forgetting" in options else {}  # enough to settle the common factor several times
+    change |= {"forgetting": 0.3} if "forgetting" in options else {}  # enough to rescale the rows several times
     config = config_of({"algorithm": algorithm, **change})
     model = Model(config)
     reference = reference_of(algorithm)(_all_values(dict(config.values)), stream.dimension)

@@ -31,14 +31,14 @@ def test_the_nearest_float_is_found(mantissa: int, exponent: int) -> None:
 
 @most
 @given(st.floats(1e-260, 1e260))
-def test_the_shortest_spelling_of_a_float_gives_it_back(value: float) -> None:
+def test_the_shortest_repr_of_a_float_is_parsed_to_the_same_float(value: float) -> None:
     digits, _, power = f"{value:.16e}".partition("e")
     assert nearest(np.uint64(int(digits.replace(".", ""))), int(power) - 16) == value
 
 
 @most
 @given(st.integers(2**52, 2**53 - 1), st.integers(0, 10), st.integers(-1, 1))
-def test_what_lies_between_two_floats_goes_to_the_even_one_or_the_nearer(half: int, doublings: int, off: int) -> None:
+def test_numbers_between_two_floats_are_rounded_to_nearest_even(half: int, doublings: int, off: int) -> None:
     assert_nearest((2 * half + 1) * 2**doublings + off, 0)
 
 
@@ -53,5 +53,5 @@ def test_ties_with_a_power_of_ten_are_found(odd: int, power: int) -> None:
 
 @pytest.mark.parametrize("exponent", [-REACH, -28, -27, -5, -4, -1, 0, 1, 22, 23, 24, 55, 56, REACH])
 @pytest.mark.parametrize("mantissa", [1, 2, 3, 2**53 - 1, 2**53, 2**53 + 1, 2**63, 2**64 - 1])
-def test_the_ends_of_every_case_are_right(mantissa: int, exponent: int) -> None:
+def test_the_limits_of_every_case_are_right(mantissa: int, exponent: int) -> None:
     assert_nearest(mantissa, exponent)

@@ -1,4 +1,4 @@
-"""The detectors of drift agree with their naive twin, and find what they should."""
+"""The drift detectors agree with their reference, and find jumps of the error rate."""
 
 from collections.abc import Sequence
 
@@ -48,35 +48,35 @@ def assert_agrees(errors: Sequence[int]) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), parts=st.lists(st.tuples(RATE, st.integers(1, 400)), min_size=1, max_size=4))
-def test_the_detector_agrees_with_its_naive_twin(seed: int, parts: list[tuple[float, int]]) -> None:
+def test_the_detector_agrees_with_its_reference(seed: int, parts: list[tuple[float, int]]) -> None:
     assert_agrees(errors_at(seed, *parts))
 
 
 @settings(max_examples=25, deadline=None)
 @given(errors=st.lists(BIT, max_size=200))
-def test_the_detector_agrees_with_its_naive_twin_on_any_errors(errors: list[int]) -> None:
+def test_the_detector_agrees_with_its_reference_on_any_errors(errors: list[int]) -> None:
     assert_agrees(errors)
 
 
-def test_the_detector_agrees_with_its_naive_twin_over_several_changes() -> None:
+def test_the_detector_agrees_with_its_reference_over_several_changes() -> None:
     errors = errors_at(1, (0.05, 700), (0.5, 300), (0.1, 500), (0.9, 100))
     assert_agrees(errors)
     assert watched(errors)[ANOMALY, [place.WORSE, place.BETTER]].min() >= 1
 
 
 @pytest.mark.parametrize("error", [0, 1])
-def test_errors_that_are_always_the_same_are_no_change(error: int) -> None:
+def test_constant_errors_are_not_a_change(error: int) -> None:
     figures = watched([error] * 10_000)[ANOMALY, : place.HISTOGRAM]
     assert figures.tolist() == [10_000, 10_000, error * 10_000, 0, 0, 0]
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2])
-def test_a_steady_rate_is_no_change(rate: float) -> None:
+def test_a_constant_rate_is_not_a_change(rate: float) -> None:
     detector = watched(errors_at(2, (rate, 30_000)))[ANOMALY]
     assert (detector[place.WORSE], detector[place.BETTER], detector[place.LABELS]) == (0, 0, 30_000)
 
 
-def test_a_jump_of_the_rate_is_a_change_to_the_worse_and_the_past_is_forgotten() -> None:
+def test_a_jump_of_the_rate_is_a_change_to_the_worse_and_drops_the_past() -> None:
     detector = watched(errors_at(3, (0.02, 5000), (0.2, 3000)))[ANOMALY]
     assert detector[place.WORSE] >= 1
     assert detector[place.BETTER] == 0
@@ -91,14 +91,14 @@ def test_a_fall_of_the_rate_is_a_change_to_the_better() -> None:
     assert detector[place.BETTER] >= 1
 
 
-def test_a_flip_from_right_to_wrong_is_found_at_the_next_look() -> None:
+def test_a_flip_from_right_to_wrong_is_found_at_the_next_check() -> None:
     errors = [0] * (10 * CLOCK) + [1] * CLOCK
     assert watched(errors[:-1])[ANOMALY, place.WORSE] == 0
     assert watched(errors)[ANOMALY, [place.WORSE, place.LAST_WORSE]].tolist() == [1, 11 * CLOCK]
 
 
 @given(errors=st.lists(BIT, max_size=300))
-def test_both_classes_are_watched_alike_and_apart(errors: list[int]) -> None:
+def test_both_classes_are_monitored_alike_and_separately(errors: list[int]) -> None:
     anomaly, normal = watched(errors, ANOMALY), watched(errors, NORMAL)
     assert anomaly[ANOMALY].tobytes() == normal[NORMAL].tobytes()
     assert not anomaly[NORMAL].any()
@@ -106,7 +106,7 @@ def test_both_classes_are_watched_alike_and_apart(errors: list[int]) -> None:
 
 
 @given(errors=st.lists(BIT, max_size=300))
-def test_the_histogram_adds_up_and_what_is_not_in_use_is_0(errors: list[int]) -> None:
+def test_the_histogram_adds_up_and_unused_buckets_are_0(errors: list[int]) -> None:
     detector = watched(errors)[ANOMALY]
     found = buckets(detector)
     assert sum(size for size, _ in found) == detector[place.LABELS]
@@ -116,7 +116,7 @@ def test_the_histogram_adds_up_and_what_is_not_in_use_is_0(errors: list[int]) ->
         assert not any(row[1 + row[0] :])
 
 
-def test_a_window_that_is_full_forgets_its_oldest_labels() -> None:
+def test_a_full_window_drops_its_oldest_labels() -> None:
     detectors = new_detectors()
     rows = detectors[NORMAL, place.HISTOGRAM :].reshape(ROWS, ROW)
     rows[:, 0] = MOST

@@ -1,4 +1,4 @@
-"""Legal values and settings at the ends of their ranges never lead a model to infinity or NaN."""
+"""Valid values and settings at the limits of their ranges never lead to infinity or NaN."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ SMALL = (-100.0, -99.0)
 
 def largest_value(model: Model) -> float:
     """What a full matrix refuses is left out here."""
-    return FULL_VALUE if model.config.algorithm.STATE == NUMBERED and not model.config.l2 else LARGEST_VALUE
+    return FULL_VALUE if model.config.algorithm.state == NUMBERED and not model.config.l2 else LARGEST_VALUE
 
 
 def scores_are_finite(model: Model, powers: tuple[float, float], seed: int) -> bool:
@@ -53,7 +53,7 @@ def test_values_of_any_size_give_finite_scores(algorithm: str, normalize: str, p
 @each_algorithm
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, ends in ENDS.items() for value in ends])
 def test_settings_at_the_ends_of_their_ranges_give_finite_scores(algorithm: str, name: str, value: Value) -> None:
-    if name not in load(algorithm).OPTIONS | ({"cost_positive"} if "costs" in load(algorithm).OPTIONS else set()):
+    if name not in load(algorithm).options | ({"cost_positive"} if "costs" in load(algorithm).options else set()):
         return
     for powers in (LARGE, SMALL, (0.0, 1.0)):
         model = model_of(algorithm=algorithm, normalize="none", bias=True, **{name: value})
@@ -61,7 +61,7 @@ def test_settings_at_the_ends_of_their_ranges_give_finite_scores(algorithm: str,
 
 
 @each_algorithm
-def test_a_large_value_does_not_kill_its_feature(algorithm: str) -> None:
+def test_a_large_value_does_not_disable_its_feature(algorithm: str) -> None:
     model = model_of(algorithm=algorithm, normalize="none")
     example = Example(np.array([1], np.uint64), np.array([1e10 if largest_value(model) > 1e10 else FULL_VALUE]))
     for _ in range(3):

@@ -52,7 +52,7 @@ def test_the_exponential_of_0_is_1() -> None:
 
 
 @pytest.mark.parametrize("x", [LARGEST, 1e3, 1e300, math.inf])
-def test_the_exponential_never_overflows_and_never_vanishes(x: float) -> None:
+def test_the_exponential_never_overflows_or_underflows(x: float) -> None:
     assert exponential(x) == exponential(LARGEST) < math.inf
     assert exponential(-x) == exponential(-LARGEST) > 0.0
 
@@ -151,7 +151,7 @@ def test_the_dot_product_is_near_the_exact_one(pairs: list[tuple[float, float]])
     assert dot(np.stack([x, weights]), 1, x) == pytest.approx(exact, rel=0.0, abs=1e-15 * size + 1e-300)
 
 
-def test_the_dot_product_is_the_same_wherever_its_arrays_lie() -> None:
+def test_the_dot_product_does_not_depend_on_alignment() -> None:
     rng = np.random.default_rng(3)
     work, x, room = rng.normal(size=(2, 101)), rng.normal(size=101), np.zeros(120)
     found = set()
@@ -182,5 +182,5 @@ def test_the_soft_threshold_is_odd(value: float, threshold: float) -> None:
 
 
 @given(size=sizes, more=sizes)
-def test_what_is_not_above_the_threshold_becomes_0(size: float, more: float) -> None:
+def test_values_up_to_the_threshold_become_0(size: float, more: float) -> None:
     assert soft(size, size + more) == soft(-size, size + more) == 0.0

@@ -59,7 +59,7 @@ def test_resizing_keeps_what_there_is_room_for(before: int, after: int) -> None:
 
 
 @changes
-def test_new_places_are_zero(before: int, after: int) -> None:
+def test_new_elements_are_zero(before: int, after: int) -> None:
     memory = filled(before)
     memory.resize(after)
     assert not memory.rows[before:].any()
@@ -67,7 +67,7 @@ def test_new_places_are_zero(before: int, after: int) -> None:
 
 @pytest.mark.parametrize("size", [100, BORDER + 2 * PAGE])
 @pytest.mark.parametrize("lost", [1, PAGE // 2, PAGE, PAGE + 1])
-def test_what_was_cut_off_does_not_come_back(size: int, lost: int) -> None:
+def test_removed_elements_do_not_come_back(size: int, lost: int) -> None:
     memory = filled(size)
     left = max(size - lost, 0)
     memory.resize(left)
@@ -113,7 +113,7 @@ def test_a_view_of_memory_that_was_copied_keeps_what_it_showed(before: int, afte
     assert view.tolist() == list(range(11, 21))
 
 
-def test_a_resize_that_the_system_refuses_changes_nothing() -> None:
+def test_a_resize_that_fails_changes_nothing() -> None:
     memory = filled(BORDER)
     with pytest.raises((OSError, MemoryError)):
         memory.resize(1 << 58)

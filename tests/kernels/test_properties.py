@@ -88,7 +88,7 @@ def test_the_order_of_features_changes_no_bit(algorithm: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize("settings", [{}, {"bias": True}, {"target_sparsity": 0.3}, {"forgetting": 0.4}])
 def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
-    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias"}}
+    known = {name: value for name, value in settings.items() if name in load(algorithm).options | {"bias"}}
     singly, streamed = (Model(config_of({"algorithm": algorithm, **known})) for _ in range(2))
     examples = [
         (example_of(named(x)), label) for x, label in random_stream(seed=6, examples=400, dimension=300, active=40)
@@ -103,7 +103,7 @@ def test_the_stream_form_equals_learning_one_by_one(algorithm: str, settings: di
 @every_algorithm
 @pytest.mark.parametrize("settings", [{}, {"bias": True}, {"lambda": 0.01}, {"forgetting": 0.4}, {"normalize": "none"}])
 def test_scores_of_a_batch_are_bit_for_bit_the_scores_one_by_one(algorithm: str, settings: dict[str, Value]) -> None:
-    known = {name: value for name, value in settings.items() if name in load(algorithm).OPTIONS | {"bias", "normalize"}}
+    known = {name: value for name, value in settings.items() if name in load(algorithm).options | {"bias", "normalize"}}
     model = trained(algorithm, **known)  # type: ignore[arg-type]  # no setting is named `seed`
     unknown, empty = example_of({f"never seen {i}": 1.0 for i in range(50)}), example_of({})
     examples = [empty, *fresh_examples(), unknown, empty, *fresh_examples(), empty]
@@ -119,7 +119,7 @@ def test_no_example_has_no_score(algorithm: str) -> None:
 
 
 @every_algorithm
-def test_features_may_emerge_at_any_time(algorithm: str) -> None:
+def test_features_may_appear_at_any_time(algorithm: str) -> None:
     model = trained(algorithm)
     known = model.features
     model.learn(example_of({f"new{i}": 1.0 for i in range(500)}), 1)
@@ -153,7 +153,7 @@ def test_untouched_features_keep_their_weight_without_lambda(algorithm: str) -> 
 @every_algorithm
 @pytest.mark.parametrize("size", [1e-300, 1e-100, 1e-8, 1e8, 1e50, 1e100])
 @pytest.mark.parametrize("normalize", ["l2", "none"])
-def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: float, normalize: str) -> None:
+def test_extreme_values_stay_finite_and_disable_no_feature(algorithm: str, size: float, normalize: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": normalize}))
     if algorithm in FULL and normalize == "none" and size > FULL_VALUE:
         return  # refused: see the next test
@@ -171,15 +171,15 @@ def test_extreme_values_stay_finite_and_kill_no_feature(algorithm: str, size: fl
 
 
 @pytest.mark.parametrize("algorithm", FULL)
-def test_a_full_matrix_refuses_values_that_it_cannot_cope_with(algorithm: str) -> None:
+def test_a_full_matrix_rejects_values_beyond_its_precision(algorithm: str) -> None:
     model = Model(config_of({"algorithm": algorithm, "normalize": "none"}))
     for refused in (lambda example: model.learn(example, 1), model.score, lambda bad: model.score_all(batch_of([bad]))):
-        with pytest.raises(BadExample, match="a full matrix takes up to 1e"):
+        with pytest.raises(BadExample, match="a full matrix without normalize = l2 accepts at most 1e"):
             refused(example_of({"a": 1.01 * FULL_VALUE}))
     assert model.features == 0
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
 def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(algorithm: str) -> None:
     example = example_of({"a": 1.0, "b": 1.0})
     scores = []
@@ -189,10 +189,10 @@ def test_a_higher_cost_of_anomalies_never_lowers_the_score_of_one_just_missed(al
         model.learn(example, 1)
         scores.append(model.score(example)[0])
     assert scores == sorted(scores)
-    assert scores[0] < scores[-1] or algorithm == "paum"  # whose cost is a margin: it decides whether, not how far
+    assert scores[0] < scores[-1] or algorithm == "paum"  # its cost is a margin, not a rate
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" in load(name).options])
 def test_estimated_costs_find_more_of_a_rare_class(algorithm: str) -> None:
     found = {}
     for costs in ("given", "auto"):
@@ -219,7 +219,7 @@ def test_memory_is_bounded_by_the_limit(algorithm: str) -> None:
     for number in range(50):
         model.learn(example_of({"known": 1.0, f"later{number}": 1.0}), -1)
     assert model.bytes == size
-    assert weights_of(model) != before  # what is known goes on learning
+    assert weights_of(model) != before  # known features still learn
 
 
 @every_algorithm
@@ -249,9 +249,9 @@ def test_removal_drops_only_what_is_negligible_and_is_repeatable(algorithm: str)
     assert math.isfinite(models[0].learn(example_of({"f1": 1.0, "f2": 1.0}), 1))
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "target_sparsity" in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "target_sparsity" in load(name).options])
 @pytest.mark.parametrize("target", [0.5, 0.9])
-def test_the_target_sparsity_is_met_right_after_it_was_aimed_at(algorithm: str, target: float) -> None:
+def test_the_target_sparsity_is_met_right_after_sampling(algorithm: str, target: float) -> None:
     model = trained(algorithm, seed=3, examples=1024, target_sparsity=target)
     weights = model.survey().weights
     assert np.mean(np.abs(weights) <= 1e-12) >= target

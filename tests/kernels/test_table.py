@@ -71,7 +71,7 @@ def test_a_table_answers_as_a_dict_would(history: list[Step]) -> None:
 
 
 @given(history=histories)
-def test_after_every_step_the_memory_is_what_rows_and_size_say(history: list[Step]) -> None:
+def test_after_every_step_the_memory_follows_from_rows_and_size(history: list[Step]) -> None:
     model = fsol()
     for keys, size, label in history:
         if label:
@@ -83,7 +83,7 @@ def test_after_every_step_the_memory_is_what_rows_and_size_say(history: list[Ste
 
 
 @given(keys=key_lists, seed=st.integers(0, 1000))
-def test_the_order_of_insertion_leaves_no_trace(keys: list[int], seed: int) -> None:
+def test_the_order_of_insertion_does_not_matter(keys: list[int], seed: int) -> None:
     shuffled = np.random.default_rng(seed).permutation(array_of(keys)).tolist()
     assert fsol_with(keys).memory.rows.tobytes() == fsol_with(shuffled).memory.rows.tobytes()
 
@@ -109,7 +109,7 @@ def test_growing_early_or_late_makes_the_same_table(keys: list[int], late: int) 
     ("staying", "going"),
     [(700, 100), (300, 5000), (40, 5000), (0, 1000), (3000, 1), (40, 200_000), (100_000, 200_000)],
 )
-def test_removing_keeps_the_others_in_their_places(staying: int, going: int) -> None:
+def test_removing_features_keeps_the_others(staying: int, going: int) -> None:
     keys, model = random_keys(2, staying + going), fsol()
     model.learn(example(keys[staying:], 0.01), 1)
     model.learn(example(keys[:staying]), 1)
@@ -118,7 +118,7 @@ def test_removing_keeps_the_others_in_their_places(staying: int, going: int) -> 
     assert is_laid_out(model)
 
 
-def test_a_table_that_lost_features_equals_one_that_never_had_them() -> None:
+def test_a_table_after_removal_equals_one_that_never_had_the_features() -> None:
     keys, model = random_keys(3, 800), fsol()
     model.learn(example(keys[700:], 0.01), 1)
     model.learn(example(keys[:700]), 1)
@@ -126,7 +126,7 @@ def test_a_table_that_lost_features_equals_one_that_never_had_them() -> None:
     assert model.memory.rows.tobytes() == fsol_with(keys[:700]).memory.rows.tobytes()
 
 
-def test_a_table_that_lost_most_features_gives_memory_back() -> None:
+def test_a_table_without_most_of_its_features_frees_memory() -> None:
     keys, model = random_keys(3, 20_000), fsol()
     model.learn(example(keys[100:], 0.01), 1)
     model.learn(example(keys[:100]), 1)
@@ -164,7 +164,7 @@ def test_gathering_counts_the_unknown_and_gives_them_a_fresh_state_and_the_sink(
     table.rows[1::3] = 7.0
     asked = np.sort(array_of({*keys, *others}))
     slots, states = np.zeros(asked.size, np.uint64), np.zeros((2, asked.size))
-    unknown = gather(table.rows, table.tally, asked, 0, asked.size, slots, states, Table.FRESH)
+    unknown = gather(table.rows, table.totals, asked, 0, asked.size, slots, states, Table.FRESH)
     assert unknown == len(set(others) - set(keys))
     assert states[0].tolist() == [7.0 if key in set(keys) else Table.FRESH[0] for key in asked.tolist()]
     assert [slot == table.rows.size - 3 for slot in slots] == [key not in set(keys) for key in asked.tolist()]
@@ -183,21 +183,21 @@ def test_keys_at_both_ends_of_the_table_have_room() -> None:
     assert keys_of(packed(table.rows, Table.WIDTH)).tolist() == sorted(keys, reverse=True)
 
 
-def test_a_table_asks_to_grow_at_four_fifths() -> None:
+def test_a_table_must_grow_at_four_fifths() -> None:
     keys, table = random_keys(4, 52), Table(6)
     assert table.enter(keys[:51])[0]
     assert not table.enter(keys[51:])[0]
-    assert table.tally[OUTCOME] == TABLE_FULL
+    assert table.totals[OUTCOME] == TABLE_FULL
 
 
-def test_what_entered_before_the_table_was_full_is_not_entered_twice() -> None:
+def test_rows_inserted_before_the_table_was_full_are_not_inserted_twice() -> None:
     keys, model = random_keys(5, 1000), fsol()
     model.learn(example(keys), 1)
     assert model.tally[FEATURES] == len(content(model)) == 1000
 
 
 @pytest.mark.parametrize("bits", [6, 7, 8, 13])
-def test_rows_fit_if_and_only_if_the_spare_slots_take_what_overflows(bits: int) -> None:
+def test_rows_fit_if_and_only_if_the_spare_slots_hold_the_overflow(bits: int) -> None:
     room = spare(bits)
     exactly, model = range(1, room + 2), Table(14)
     for key in exactly:

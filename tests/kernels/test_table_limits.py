@@ -58,7 +58,7 @@ def test_every_new_feature_beyond_the_limit_is_counted_as_dropped(batches: list[
     assert (model.features, model.dropped) == (len(known), dropped)
 
 
-def test_known_features_go_on_learning_at_the_limit() -> None:
+def test_known_features_continue_to_learn_at_the_limit() -> None:
     model = model_of(algorithm="fsol", eta=1.0, normalize="none", max_features=2)
     for _ in range(3):
         model.learn(example([5, 6, 7], 0.125), 1)
@@ -100,7 +100,7 @@ def test_crafted_keys_stop_growing_the_table(flood: range | list[int]) -> None:
 
 
 @each_flood
-def test_crafted_keys_in_one_example_are_no_worse_than_one_by_one(flood: range | list[int]) -> None:
+def test_crafted_keys_in_one_example_have_the_same_effect_as_one_by_one(flood: range | list[int]) -> None:
     model = fsol()
     model.learn(example(flood), 1)
     assert model.features + model.dropped == FLOOD
@@ -108,7 +108,7 @@ def test_crafted_keys_in_one_example_are_no_worse_than_one_by_one(flood: range |
 
 
 @each_flood
-def test_crafted_keys_push_no_known_feature_out(flood: range | list[int]) -> None:
+def test_crafted_keys_evict_no_known_feature(flood: range | list[int]) -> None:
     keys, model = random_keys(7, 500), fsol()
     learn_one_by_one(model, keys)
     learn_one_by_one(model, flood)
@@ -117,7 +117,7 @@ def test_crafted_keys_push_no_known_feature_out(flood: range | list[int]) -> Non
 
 
 @each_flood
-def test_a_flooded_table_goes_on_scoring_what_it_learns(flood: range | list[int]) -> None:
+def test_a_flooded_table_still_scores_as_learning_reports(flood: range | list[int]) -> None:
     model = flooded(flood)
     for start in range(0, FLOOD, 997):
         given_example = example(flood[start : start + 50], 0.1)
@@ -126,7 +126,7 @@ def test_a_flooded_table_goes_on_scoring_what_it_learns(flood: range | list[int]
 
 
 @each_flood
-def test_a_flooded_table_still_takes_honest_features(flood: range | list[int]) -> None:
+def test_a_flooded_table_still_accepts_other_features(flood: range | list[int]) -> None:
     model, keys = flooded(flood), random_keys(8, 30_000)
     before = model.dropped
     learn_one_by_one(model, keys)
@@ -135,7 +135,7 @@ def test_a_flooded_table_still_takes_honest_features(flood: range | list[int]) -
 
 
 @each_flood
-def test_a_flooded_table_can_lose_its_other_features(flood: range | list[int]) -> None:
+def test_the_other_features_of_a_flooded_table_can_be_removed(flood: range | list[int]) -> None:
     model = fsol()
     model.learn(example(random_keys(9, 50_000), 0.01), 1)
     learn_one_by_one(model, flood)
@@ -146,7 +146,7 @@ def test_a_flooded_table_can_lose_its_other_features(flood: range | list[int]) -
 
 
 @each_flood
-def test_a_table_that_shrank_around_crafted_keys_goes_on_learning(flood: range | list[int]) -> None:
+def test_a_table_that_shrank_around_crafted_keys_still_learns(flood: range | list[int]) -> None:
     model = fsol()
     model.learn(example(random_keys(9, 50_000), 0.01), 1)
     learn_one_by_one(model, flood)

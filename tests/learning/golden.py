@@ -1,4 +1,4 @@
-"""Digests that must never change silently: `python -m tests.learning.golden` writes them anew.
+"""Digests that must never change silently: `python -m tests.learning.golden` rewrites them.
 
 Do that only with a changelog entry tagged *numbers change*: the state of every replica depends on it.
 """
@@ -18,10 +18,10 @@ WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
 
 
 def golden_log(algorithm: str) -> Iterator[Event]:
-    """A log from a generator of our own, so that no library can change it: feedback, settings, removal."""
+    """A log of feedback, settings and removals from our own generator, so that no library can change it."""
     yield TenantConfigured({"algorithm": algorithm})
     yield from _feedback(seed=1, examples=1500)
-    options = load(algorithm).OPTIONS | {"bias"}
+    options = load(algorithm).options | {"bias"}
     yield TenantConfigured({name: value for name, value in WISHES.items() if name in options})
     yield from _feedback(seed=2, examples=1500)
     yield FeaturesRemoved(weight_at_most=0.01, evidence_at_most=1.0)

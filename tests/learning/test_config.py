@@ -4,7 +4,18 @@ from typing import Any
 import pytest
 
 from app.features.featurizer import VERSIONS
-from app.learning.config import ALWAYS, COSTS, DEFAULTS, FEATURIZERS, LATER, RULES, WITH_COSTS, Config, Value, config_of
+from app.learning.config import (
+    ADDED_LATER,
+    ALWAYS,
+    COSTS,
+    DEFAULTS,
+    FEATURIZERS,
+    RULES,
+    WITH_COSTS,
+    Config,
+    Value,
+    config_of,
+)
 from app.learning.errors import BadSetting
 from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, load
@@ -44,7 +55,7 @@ REFUSED = [(name, algorithm, value) for name, (algorithm, _, wrong) in CASES.ite
 
 
 def known_to(algorithm: str) -> frozenset[str]:
-    options = load(algorithm).OPTIONS
+    options = load(algorithm).options
     return ALWAYS | options | (WITH_COSTS if "costs" in options else frozenset())
 
 
@@ -54,7 +65,7 @@ def test_every_setting_has_a_rule_and_a_case_here() -> None:
 
 @each_algorithm
 def test_the_values_in_force_are_the_defaults_of_the_algorithm_before_the_common_ones(algorithm: str) -> None:
-    expected = DEFAULTS | dict(load(algorithm).DEFAULTS) | {"algorithm": algorithm}
+    expected = DEFAULTS | dict(load(algorithm).defaults) | {"algorithm": algorithm}
     in_force = known_to(algorithm) - COSTS  # which are estimated, not given
     assert config_of({"algorithm": algorithm}).values == {name: expected[name] for name in in_force}
 
@@ -73,11 +84,11 @@ def test_a_tenant_that_was_never_given_a_featurizer_has_the_first() -> None:
     assert config_of({}).featurizer == VERSIONS[0] == 1
 
 
-def test_what_came_later_is_told_only_where_it_differs() -> None:
+def test_settings_added_later_are_stored_only_if_they_differ() -> None:
     config = config_of({})
-    assert config.told == {name: value for name, value in config.values.items() if name not in LATER}
+    assert config.stored == {name: value for name, value in config.values.items() if name not in ADDED_LATER}
     other = Config(dict(config.values) | {"featurizer": 2})
-    assert other.told == config.told | {"featurizer": 2}
+    assert other.stored == config.stored | {"featurizer": 2}
 
 
 def test_without_settings_cs_ssol_with_automatic_costs_is_in_force() -> None:
@@ -86,7 +97,7 @@ def test_without_settings_cs_ssol_with_automatic_costs_is_in_force() -> None:
 
 
 @pytest.mark.parametrize(("name", "algorithm", "value"), ACCEPTED)
-def test_a_value_that_fits_is_in_force(name: str, algorithm: str, value: Value) -> None:
+def test_a_valid_value_is_in_force(name: str, algorithm: str, value: Value) -> None:
     assert config_of({"algorithm": algorithm, name: value}).values[name] == value
 
 
@@ -106,7 +117,7 @@ def test_an_integer_too_long_to_be_printed_is_refused_like_any_other() -> None:
 def test_an_unknown_algorithm_is_refused_with_a_list_of_all(algorithm: Value) -> None:
     with pytest.raises(BadSetting) as refusal:
         config_of({"algorithm": algorithm})
-    assert str(refusal.value) == f"algorithm {algorithm!r} is unknown; there are {', '.join(ALGORITHMS)}"
+    assert str(refusal.value) == f"algorithm {algorithm!r} is unknown; it must be one of {', '.join(ALGORITHMS)}"
 
 
 def test_an_algorithm_that_cannot_be_looked_up_is_refused() -> None:
@@ -119,8 +130,8 @@ UNUSED = [(algorithm, name) for algorithm in ALGORITHMS for name in DEFAULTS.key
 
 
 @pytest.mark.parametrize(("algorithm", "name"), sorted(UNUSED))
-def test_an_option_that_the_algorithm_does_not_know_is_refused_by_name(algorithm: str, name: str) -> None:
-    with pytest.raises(BadSetting, match=f"^{algorithm} has no use for '{name}'"):
+def test_an_option_that_the_algorithm_does_not_use_is_refused_by_name(algorithm: str, name: str) -> None:
+    with pytest.raises(BadSetting, match=f"^{algorithm} does not use '{name}'"):
         config_of({"algorithm": algorithm, name: CASES[name][1][-1]})
 
 
@@ -142,20 +153,20 @@ def test_without_a_cost_the_costs_are_automatic() -> None:
 
 
 def test_target_sparsity_and_lambda_exclude_each_other() -> None:
-    with pytest.raises(BadSetting, match="target_sparsity finds lambda by itself"):
+    with pytest.raises(BadSetting, match="target_sparsity and lambda are both set"):
         config_of({"target_sparsity": 0.5, "lambda": 0.1})
 
 
 @pytest.mark.parametrize(
     "given_both", [{"target_sparsity": 0.5, "lambda": 0.0}, {"target_sparsity": None, "lambda": 0.1}]
 )
-def test_target_sparsity_and_lambda_may_both_be_spelled_if_one_is_off(given_both: dict[str, Value]) -> None:
+def test_target_sparsity_and_lambda_may_both_be_set_if_one_is_off(given_both: dict[str, Value]) -> None:
     assert config_of(given_both).values.items() >= given_both.items()
 
 
 @pytest.mark.parametrize("whole", [1, 3])
 @pytest.mark.parametrize("name", ["eta", "lambda", "threshold"])
-def test_a_whole_number_becomes_the_float_that_it_stands_for(name: str, whole: int) -> None:
+def test_a_whole_number_becomes_a_float(name: str, whole: int) -> None:
     assert type(config_of({name: whole}).values[name]) is float
 
 
@@ -170,7 +181,7 @@ def test_the_full_matrix_refuses_more_features_than_it_is_limited_to(algorithm: 
         config_of({"algorithm": algorithm, "max_features": 16_385})
 
 
-def test_refusing_leaves_what_was_given_as_it_was() -> None:
+def test_a_refusal_does_not_change_its_input() -> None:
     settings: dict[str, Value] = {"eta": 1.0, "r": -1.0}
     with pytest.raises(BadSetting):
         config_of(settings)

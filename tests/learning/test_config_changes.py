@@ -55,8 +55,8 @@ def test_another_algorithm_may_come_with_its_settings() -> None:
     assert (config.values["algorithm"], config.values["r"], config.values["bias"]) == ("ssol", 7.0, True)
 
 
-def test_a_change_that_the_algorithm_has_no_use_for_is_refused() -> None:
-    with pytest.raises(BadSetting, match=r"^fsol has no use for 'r'"):
+def test_a_change_that_the_algorithm_does_not_use_is_refused() -> None:
+    with pytest.raises(BadSetting, match=r"^fsol does not use 'r'"):
         config_of({"algorithm": "fsol"}).changed({"r": 1.0})
 
 
@@ -144,21 +144,21 @@ def test_every_place_of_the_settings_is_covered_here() -> None:
     assert {index for _, _, _, index, _ in ENCODED} == set(range(place.SIZE))
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" not in load(name).OPTIONS])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if "costs" not in load(name).options])
 def test_an_algorithm_without_costs_has_the_cost_1_for_both_classes(algorithm: str) -> None:
     array = config_of({"algorithm": algorithm}).settings()
     assert array[[place.COST_POSITIVE, place.COST_NEGATIVE, place.AUTO_COSTS]].tolist() == [1.0, 1.0, 0.0]
 
 
 @each_algorithm
-def test_settings_without_a_use_are_harmless(algorithm: str) -> None:
-    array, options = config_of({"algorithm": algorithm}).settings(), load(algorithm).OPTIONS
+def test_unused_settings_have_no_effect(algorithm: str) -> None:
+    array, options = config_of({"algorithm": algorithm}).settings(), load(algorithm).options
     assert "forgetting" in options or array[place.KEEP] == 1.0
     assert "target_sparsity" in options or array[place.TARGET] == 0.0
 
 
 @pytest.mark.parametrize(("normalize", "l2"), [("l2", True), ("none", False)])
-def test_normalising_is_a_yes_or_no(normalize: str, l2: bool) -> None:
+def test_normalize_is_l2_or_none(normalize: str, l2: bool) -> None:
     assert config_of({"normalize": normalize}).l2 is l2
 
 

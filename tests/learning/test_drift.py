@@ -1,4 +1,4 @@
-"""What a state tells of drift, and how it is kept."""
+"""The drift that a state reports, and how snapshots store it."""
 
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -7,13 +7,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.learning.drift import ClassDrift, Drift, detectors_of, told
+from app.learning.drift import ClassDrift, Drift, decode_detectors, encode_detectors
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
 from app.learning.prequential import Prequential
-from app.learning.snapshot.frozen import freeze
 from app.learning.snapshot.model_file import decode, dump, encode, load
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, advance_all, apply, replay
 from kernels.arrays import Floats
 from kernels.evaluation import drift as place
@@ -23,7 +23,7 @@ NOTHING = ClassDrift(worse=0, better=0, labels=0, error=None, last_worse_at=None
 
 
 def verdicts(seed: int, rates: list[float], length: int) -> tuple[Floats, Floats]:
-    """Labels and scores; anomalies are missed at a rate for each part, one in ten of the normal is a false alarm."""
+    """Labels and scores; anomalies are missed at a rate for each part, one in ten normal examples is a false alarm."""
     rng = np.random.default_rng(seed)
     labels = rng.choice([1.0, -1.0], len(rates) * length)
     missed = np.repeat(rates, length)
@@ -38,20 +38,20 @@ def recorded(labels: Floats, scores: Floats) -> Prequential:
 
 
 def flipped(cut: int, length: int) -> list[FeedbackGiven]:
-    """A feature that means an anomaly, and from `cut` on the normal."""
+    """A feature that means an anomaly, and from `cut` on a normal example."""
     return [
         FeedbackGiven(example_of({"a" if i % 2 else "b": 1.0}), 1 if (i < cut) == (i % 2) else -1)
         for i in range(length)
     ]
 
 
-def test_a_new_state_knows_of_no_drift() -> None:
+def test_a_new_state_has_no_drift() -> None:
     assert TenantState().drift == Drift(anomaly=NOTHING, normal=NOTHING)
 
 
-def test_the_reading_is_frozen() -> None:
+def test_drift_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
-        TenantState().drift.anomaly.worse = 1  # type: ignore[misc]  # that is the point
+        TenantState().drift.anomaly.worse = 1  # type: ignore[misc]  # frozen
 
 
 def test_only_the_class_whose_error_rate_rose_has_changed_to_the_worse() -> None:
@@ -62,7 +62,7 @@ def test_only_the_class_whose_error_rate_rose_has_changed_to_the_worse() -> None
     assert (drift.normal.worse, drift.normal.better, drift.normal.last_worse_at) == (0, 0, None)
 
 
-def test_labels_and_error_are_those_of_the_present_window() -> None:
+def test_labels_and_error_are_those_of_the_current_window() -> None:
     labels, scores = verdicts(2, [0.02], 1000)
     found = recorded(labels, scores)
     assert found.drift.anomaly.labels == found.lifetime.positives
@@ -85,7 +85,7 @@ def test_one_by_one_finds_the_same_changes_as_a_batch() -> None:
     assert singly.detectors.tobytes() == recorded(labels, scores).detectors.tobytes()
 
 
-def test_a_state_notices_that_the_world_has_changed_whichever_way_it_learns() -> None:
+def test_a_state_finds_drift_one_by_one_and_in_batches() -> None:
     log = flipped(1000, 2000)
     singly, together = replay(log), TenantState()
     advance_all(together, log)
@@ -103,7 +103,7 @@ def test_the_digest_covers_the_detectors() -> None:
     assert state.digest != before
 
 
-def test_a_restored_state_goes_on_in_the_middle_of_a_change() -> None:
+def test_a_restored_state_continues_in_the_middle_of_a_change() -> None:
     log = flipped(500, 800)
     for cut in (490, 520, 560):
         restored = load(b"".join(dump(replay(log[:cut]))))
@@ -111,17 +111,17 @@ def test_a_restored_state_goes_on_in_the_middle_of_a_change() -> None:
         assert replay(log[cut:], onto=restored).digest == replay(log).digest
 
 
-def test_what_is_frozen_keeps_the_drift_of_its_moment() -> None:
+def test_a_copy_keeps_the_drift_at_its_time() -> None:
     state = replay(flipped(100, 200))
-    before, frozen = state.drift, freeze(state)
+    before, copy = state.drift, copy_state(state)
     apply(state, FeedbackGiven(example_of({"a": 1.0}), label=1))
-    assert frozen.counts.drift == before != state.drift
+    assert copy.counts.drift == before != state.drift
 
 
 def older(state: TenantState) -> tuple[bytes, Any]:
-    """A snapshot as it was written before there were detectors: they have seen nothing, and the header has no field."""
+    """A snapshot from before there were detectors: they have no observations, and the header has no field."""
     state.prequential.detectors[:] = 0
-    header, chunk_bytes = encode(freeze(state))
+    header, chunk_bytes = encode(copy_state(state))
     fields = msgspec.json.decode(header)
     assert fields.pop("drift") == []
     return msgspec.json.encode(fields), chunk_bytes
@@ -142,9 +142,9 @@ def test_after_such_a_snapshot_the_detectors_begin_with_what_is_learnt_next() ->
     assert load(b"".join(dump(restored))).digest == restored.digest
 
 
-def test_what_is_told_of_detectors_makes_them_again() -> None:
+def test_encoded_detectors_can_be_decoded() -> None:
     detectors = recorded(*verdicts(4, [0.02, 0.4], 900)).detectors
-    assert detectors_of(told(detectors)).tobytes() == detectors.tobytes()
+    assert decode_detectors(encode_detectors(detectors)).tobytes() == detectors.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -160,17 +160,17 @@ def test_what_is_told_of_detectors_makes_them_again() -> None:
         (place.SIZE - 1, 1),
     ],
 )
-def test_detectors_that_contradict_themselves_are_refused(where: int, value: int) -> None:
+def test_inconsistent_detectors_are_refused(where: int, value: int) -> None:
     detectors = recorded(*verdicts(5, [0.1], 100)).detectors
     detectors[place.NORMAL, where] = value
-    with pytest.raises(ValueError, match="contradict"):
-        detectors_of(detectors.tolist())
+    with pytest.raises(ValueError, match="inconsistent"):
+        decode_detectors(detectors.tolist())
 
 
 @pytest.mark.parametrize(
     "drift", [[[1]], [[0] * place.SIZE], [[], []], [[0] * 3] * 2, [[2**70] * place.SIZE] * 2, [["a"]], 1]
 )
 def test_a_snapshot_with_impossible_detectors_is_refused(drift: object) -> None:
-    header, chunk_bytes = encode(freeze(replay(random_log(3))))
+    header, chunk_bytes = encode(copy_state(replay(random_log(3))))
     with pytest.raises(BadSnapshot):
         decode(msgspec.json.encode(msgspec.json.decode(header) | {"drift": drift}), chunk_bytes)

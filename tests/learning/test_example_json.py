@@ -1,4 +1,4 @@
-"""Features as JSON text: the same example as from the dict, or a refusal that names the culprit."""
+"""Features as JSON text: the same example as from the dict, or an error that names the cause."""
 
 import json
 import math
@@ -33,23 +33,23 @@ def test_the_text_gives_the_example_of_its_dict(
     assert_equal(example_of_json(text), example_of(expected))
 
 
-def test_words_become_features() -> None:
+def test_texts_and_booleans_become_features() -> None:
     example = example_of_json(rb'{"n": 2, "yes": true, "no": false, "browser": "chrome", "note": "", "x": "a\nb"}')
     assert list(example.names) == ["n", "yes", "browser=chrome", "note=", "x=a\nb"]
     assert example.values.tolist() == [2.0, 1.0, 1.0, 1.0, 1.0]
     assert example.keys.tolist() == [key_of(name) for name in example.names]
 
 
-def test_a_text_is_the_feature_that_its_name_spells() -> None:
+def test_a_text_value_equals_the_feature_name_text() -> None:
     assert_equal(example_of_json(b'{"browser": "chrome"}'), example_of({"browser=chrome": 1.0}))
 
 
-def test_what_is_false_alone_leaves_nothing() -> None:
+def test_a_false_feature_alone_gives_an_empty_example() -> None:
     assert example_of_json(b'{"a": false}').keys.size == 0
 
 
 @given(st.lists(st.dictionaries(plain_names, st.floats(-1e9, 1e9), max_size=9), max_size=5))
-def test_many_texts_give_the_examples_of_each_or_leave_them_to_others(given_features: list[dict[str, float]]) -> None:
+def test_several_texts_give_the_examples_of_each_or_none(given_features: list[dict[str, float]]) -> None:
     given_texts = [json.dumps(each).encode() for each in given_features]
     examples = examples_of_json(given_texts)
     if examples is None:
@@ -64,7 +64,7 @@ def test_many_texts_give_the_examples_of_each_or_leave_them_to_others(given_feat
 
 @pytest.mark.parametrize("unusual", [b"", b"7", b"{", b'{"a":"x"}', b'{"a":1,"a":2}', b'{"\\u0041":1}', b'{"a":1} '])
 @pytest.mark.parametrize("place", range(3))
-def test_one_unusual_text_leaves_all_to_others(unusual: bytes, place: int) -> None:
+def test_one_unusual_text_gives_none(unusual: bytes, place: int) -> None:
     given_texts = [b'{"a":1}', b'{"b":2}']
     given_texts.insert(place, unusual)
     assert examples_of_json(given_texts) is None
@@ -104,7 +104,7 @@ def test_plain_features_are_read_by_the_kernel_alone(given_features: dict[str, f
 @case('{"a":Infinity}')
 @case("{}")
 @case("{ }")
-def test_exactly_the_legal_texts_are_taken(text: str) -> None:
+def test_exactly_the_valid_texts_are_accepted(text: str) -> None:
     assert_as_python_reads(text.encode())
 
 
@@ -129,7 +129,7 @@ def test_names_are_valid_utf8_or_refused(text: bytes) -> None:
 
 
 @given(features, st.data())
-def test_a_text_that_is_cut_off_is_refused(given_features: dict[str, float], data: st.DataObject) -> None:
+def test_a_truncated_text_is_refused(given_features: dict[str, float], data: st.DataObject) -> None:
     text = json.dumps(given_features).encode()
     with pytest.raises(BadExample):
         example_of_json(text[: data.draw(st.integers(0, len(text) - 1))])
@@ -140,7 +140,7 @@ def test_any_kind_of_bytes_is_read(kind: Any) -> None:  # noqa: ANN401
     assert_equal(example_of_json(kind(b'{"a": 1, "b": 0.25}')), example_of({"a": 1.0, "b": 0.25}))
 
 
-def test_what_was_read_does_not_change_with_the_buffer() -> None:
+def test_an_example_does_not_change_with_the_buffer() -> None:
     buffer = bytearray(b'{"abc": 1}')
     example = example_of_json(buffer)
     buffer[2:5] = b"xyz"
@@ -158,7 +158,7 @@ def test_unusual_numbers_are_read_exactly_too(number: str) -> None:
     assert example_of_json(f'{{"a": {number}}}'.encode()).values.tolist() == [float(number)]
 
 
-def test_an_escaped_name_is_the_name_that_it_stands_for() -> None:
+def test_an_escaped_name_is_unescaped() -> None:
     example = example_of_json(rb'{"a\"\u00e9\n": 1, "b": 2}')
     assert list(example.names) == ['a"\u00e9\n', "b"]
     assert example.keys.tolist() == [key_of('a"\u00e9\n'), key_of("b")]
@@ -179,9 +179,9 @@ REFUSED = [
     (b'{"x": {"y": 1}}', "feature 'x' is {'y': 1.0}; it must be a number, true, false or a text"),
     (b'{"x": [[1]]}', "feature 'x' is [[1.0]]; it must be a number, true, false or a text"),
     (rb'{"x": "\ud800"}', "a feature name is not valid Unicode: 'x=\\ud800'"),
-    (b'{"x=1": 1, "x": "1"}', "feature 'x=1' is named twice"),
-    (b'{"x": "1", "x=1": 1}', "feature 'x=1' is named twice"),
-    (b'{"x": "y=1", "x=y": "1"}', "feature 'x=y=1' is named twice"),
+    (b'{"x=1": 1, "x": "1"}', "feature 'x=1' is given twice"),
+    (b'{"x": "1", "x=1": 1}', "feature 'x=1' is given twice"),
+    (b'{"x": "y=1", "x=y": "1"}', "feature 'x=y=1' is given twice"),
     (b'{"a": 1, "x": NaN}', "feature 'x' is nan: values must be finite"),
     (b'{"x": -Infinity}', "feature 'x' is -inf: values must be finite"),
     (b'{"x": 1e101}', "feature 'x' is 1e+101: values must be finite"),
@@ -191,14 +191,14 @@ REFUSED = [
     (rb'{"\ud800": 1}', "a feature name is not valid Unicode: '\\ud800'"),
     (b'{"x": ' + 100_000 * b"[" + b"}", "the features are nested too deeply"),
     (b'{"x": ' + 100_000 * b'{"a":' + b"}", "the features are nested too deeply"),
-    (b'{"x": 1, "y": 2, "x": 1}', "feature 'x' is named twice"),
-    (rb'{"x": 1, "\u0078": 1}', "feature 'x' is named twice"),
-    (b'{"x": 1, "y": 2, "x": null}', "feature 'x' is named twice"),
+    (b'{"x": 1, "y": 2, "x": 1}', "feature 'x' is given twice"),
+    (rb'{"x": 1, "\u0078": 1}', "feature 'x' is given twice"),
+    (b'{"x": 1, "y": 2, "x": null}', "feature 'x' is given twice"),
 ]
 
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
-def test_a_refusal_says_what_is_wrong(text: bytes, sentence: str) -> None:
+def test_the_message_names_the_cause(text: bytes, sentence: str) -> None:
     with pytest.raises(BadExample) as refusal:
         example_of_json(text)
     assert str(refusal.value).startswith(sentence)
@@ -213,7 +213,7 @@ def test_a_value_nested_almost_too_deeply_is_refused_like_any_other(depth: int) 
 
 def test_a_name_twice_among_many_is_found() -> None:
     many = ", ".join(f'"f{i}": {i}' for i in range(5000))
-    with pytest.raises(BadExample, match="'f77' is named twice"):
+    with pytest.raises(BadExample, match="'f77' is given twice"):
         example_of_json(f'{{{many}, "f77": 1}}'.encode())
 
 
@@ -248,7 +248,7 @@ def assert_as_python_reads(text: bytes) -> None:
 
 def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a repeated name")
     return dict(pairs)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from tests.learning.golden import FILE, digests
 
 GOLDEN = msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
-ON_THE_PLAINEST_PROCESSOR = """
+ON_A_GENERIC_PROCESSOR = """
 from app.learning.state import replay
 from tests.learning.golden import golden_log
 print(*(replay(golden_log(name)).digest for name in ("cs-ssol", "ftrl")))
@@ -18,9 +18,9 @@ def test_the_numbers_have_not_changed() -> None:
     assert digests(list(GOLDEN)) == GOLDEN
 
 
-def test_the_plainest_processor_computes_the_same_bits() -> None:
+def test_a_generic_processor_computes_the_same_bits() -> None:
     environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     answer = subprocess.run(
-        [sys.executable, "-c", ON_THE_PLAINEST_PROCESSOR], capture_output=True, check=True, env=environment, text=True
+        [sys.executable, "-c", ON_A_GENERIC_PROCESSOR], capture_output=True, check=True, env=environment, text=True
     )
     assert answer.stdout.split() == [GOLDEN["cs-ssol"], GOLDEN["ftrl"]]

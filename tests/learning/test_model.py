@@ -54,7 +54,7 @@ def test_the_survey_shows_every_feature_once(algorithm: str) -> None:
     assert survey.weights.size == survey.evidence.size == 2
 
 
-# What these have gathered is the weights themselves: other settings act on what comes, not on what was learnt.
+# The state of these algorithms is the weights: other settings affect later examples, not what was learnt.
 WEIGHTS_STAY = [
     ("stg", {"eta": 9.0}),
     ("stg", {"lambda": 0.5}),

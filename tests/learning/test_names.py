@@ -30,7 +30,7 @@ def test_the_first_name_of_each_of_the_first_keys_is_kept(given_pairs: list[tupl
 
 
 @given(given_pairs=pairs, at_most=st.integers(0, 20))
-def test_remembering_together_equals_one_by_one(given_pairs: list[tuple[int, str]], at_most: int) -> None:
+def test_adding_many_equals_one_by_one(given_pairs: list[tuple[int, str]], at_most: int) -> None:
     together = Names(at_most)
     together.remember([key for key, _ in given_pairs], [name for _, name in given_pairs])
     assert list(together) == list(names_of(given_pairs, at_most))
@@ -61,7 +61,7 @@ def test_the_key_of_the_bias_is_the_key_of_its_name() -> None:
     assert key_of(BIAS_NAME) == BIAS_KEY
 
 
-def test_a_key_is_among_the_names_once_it_was_remembered() -> None:
+def test_a_key_is_among_the_names_once_it_was_added() -> None:
     names = names_of([(5, "five")], 10)
     assert 5 in names
     assert 6 not in names
@@ -101,18 +101,18 @@ def test_known_keys_are_found_in_every_run_and_among_the_latest() -> None:
     assert all(names.name_of(int(key)) == text for key, text in zip(keys, texts, strict=True))
 
 
-def test_an_empty_name_was_not_told() -> None:
+def test_an_empty_name_is_unknown() -> None:
     names = names_of([(5, ""), (6, "six")], 10)
     assert (list(names), 5 in names) == ([(6, "six")], False)
 
 
-def test_keys_and_names_must_be_as_many() -> None:
+def test_keys_and_names_must_have_the_same_length() -> None:
     with pytest.raises(ValueError, match="2 keys cannot have 1 names"):
         Names().remember([1, 2], ["one"])
 
 
 def test_names_beyond_the_limit_of_letters_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTES_AT_MOST", 10)
+    monkeypatch.setattr(module, "MOST_BYTES", 10)
     assert list(names_of([(1, "123456"), (2, "12345"), (3, "1234")], 10)) == [(1, "123456"), (3, "1234")]
 
 
@@ -128,18 +128,20 @@ def test_a_copy_does_not_change_with_the_original() -> None:
 def test_a_name_takes_at_most_24_bytes_beside_its_letters(count: int) -> None:
     keys, texts = many(count)
     names = Names()
+    letters = 0
     for k in range(0, count, 5):
         names.remember(keys[k : k + 5], texts[k : k + 5])
-        assert k < 200 or names.nbytes <= 24 * len(names) + sum(map(len, texts[: k + 5])) + 1000
+        letters += sum(map(len, texts[k : k + 5]))
+        assert k < 200 or names.nbytes <= 24 * len(names) + letters + 1000
 
 
-def test_the_memory_that_is_told_is_that_of_the_objects() -> None:
+def test_the_reported_memory_is_that_of_the_objects() -> None:
     names = Names()
     names.remember(*many(1000))
     names.remember([1, 2, 3], ["one", "two", "three"])
-    waiting = names._recent  # noqa: SLF001 - to weigh it
+    recent = names._recent  # noqa: SLF001 - to measure it
     arrays = [array for run in names._runs for array in (run.keys, run.ends, run.text)]  # noqa: SLF001
-    dicts = sum(map(sys.getsizeof, [waiting, *waiting, *waiting.values()]))
+    dicts = sum(map(sys.getsizeof, [recent, *recent, *recent.values()]))
     assert names.nbytes == pytest.approx(sum(array.nbytes + 112 for array in arrays) + dicts, rel=0.05)
 
 
@@ -155,7 +157,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("keys", "ends", "letters"), IMPOSSIBLE)
-def test_what_cannot_be_names_is_not_taken_over(keys: list[int], ends: list[int], letters: int) -> None:
+def test_inconsistent_names_are_refused(keys: list[int], ends: list[int], letters: int) -> None:
     run = Run(np.array(keys, np.uint64), np.array(ends, np.uint32), np.zeros(letters, np.uint8))
     with pytest.raises(ValueError, match="its names"):
-        Names(at_most=2).take_over(run)
+        Names(at_most=2).restore(run)

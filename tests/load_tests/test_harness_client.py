@@ -12,9 +12,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from load_tests.harness.answers import BadAnswer, HttpReader, LineReader, verdicts
+from load_tests.harness.answers import VERDICTS, BadAnswer, HttpReader, LineReader
 from load_tests.harness.client import Pool, perform, run
-from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, Request, Streaming, Verdict, percentiles
+from load_tests.harness.jobs import ClosedLoop, ConstantRate, Done, Job, NdjsonStream, Request, Verdict, percentiles
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -71,13 +71,13 @@ def test_a_line_is_an_answer() -> None:
     ],
 )
 def test_verdicts_are_read(verdict: Verdict, answer: bytes, said: list[bool]) -> None:
-    assert verdicts(verdict, answer) == said
+    assert VERDICTS[verdict](answer) == said
 
 
 @pytest.mark.parametrize("verdict", ["label", "predicted", "bayes"])
 def test_an_answer_without_a_verdict_is_bad(verdict: Verdict) -> None:
     with pytest.raises(BadAnswer):
-        verdicts(verdict, b'{"detail":"sorry"}')
+        VERDICTS[verdict](b'{"detail":"sorry"}')
 
 
 def test_percentiles_are_milliseconds() -> None:
@@ -212,7 +212,7 @@ def test_every_line_of_a_stream_needs_its_answer(lost: int) -> None:
         return answers.get(line, b'{"score":1}\n')
 
     with answering(answer) as port:
-        job = Streaming(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
+        job = NdjsonStream(port=port, head=GET.head, blocks=[b"{}\n"], connections=1, seconds=0.1, warm_up_seconds=0.0)
         with pytest.raises(CalledProcessError) if lost else nullcontext():
             assert run(job).seconds == 0.1
 

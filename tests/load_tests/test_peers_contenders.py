@@ -6,17 +6,20 @@ from pathlib import Path
 import pytest
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop
+from load_tests.harness.jobs import ClosedLoop, Request
 from load_tests.harness.sizes import Sizes
 from load_tests.peers import registry
 from load_tests.peers.contenders import Contender, Group, Library, Limit, Place
 from load_tests.peers.examples import Example, features_json, made_rare
 from load_tests.peers.filters import Rspamd
-from load_tests.peers.measurement import Field, fresh_examples, load, play
+from load_tests.peers.measurement import Round, fresh_examples, load, play, take_turns
 
+LIMIT = Limit("the limit", Group.LIMIT, "")
 SMALL = Sizes(taught=100, rounds=1, load_seconds=0.2)
 SLOW_TO_LEARN = "river FTRL, its defaults"  # its steps are small: 60 examples do not change its verdicts
-FILTERS = [each for each in registry.contenders("email") if each.group is Group.MAIL]
+FILTERS = [
+    each for each in registry.contenders("email") if each.group is Group.MAIL or each.name == registry.RAW["email"]
+]
 MAIL = b"From: a@example.org\nSubject: %b\nMessage-ID: <%d@example.org>\n\n%b %d\n"
 BAD, GOOD = b"win a cheap prize now " * 4, b"the minutes of our meeting " * 4
 
@@ -70,19 +73,9 @@ def test_every_contender_answers_the_same_stream(contender: Contender, tmp_path:
 @pytest.mark.e2e
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("contender", FILTERS, ids=lambda each: each.name)
-def test_mail_filters_answer_raw_mails(contender: Contender, tmp_path: Path) -> None:
+def test_raw_mails_are_scored_and_learnt(contender: Contender, tmp_path: Path) -> None:
     skip_if_absent(contender)
     examples = mails(460 if isinstance(contender, Rspamd) else 30)  # rspamd gives no verdict before 200 of each class
-    with contender.served(tmp_path, 1) as place:
-        said = asked(contender, place, examples)
-    assert said[-20:] == [example.label > 0 for example in examples[-20:]]
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(60)
-def test_raw_mails_are_scored_and_learnt(tmp_path: Path) -> None:
-    contender = next(each for each in registry.contenders("email") if each.name == registry.RAW["email"])
-    examples = mails(30)
     with contender.served(tmp_path, 1) as place:
         said = asked(contender, place, examples)
     assert said[-10:] == [example.label > 0 for example in examples[-10:]]
@@ -101,31 +94,25 @@ def test_a_stream_is_played_in_turns_and_a_load_after(tmp_path: Path) -> None:
     assert all(part.rates[0] > 0.0 for pair in loaded.values() for part in pair)
 
 
-def test_a_peer_that_does_not_start_is_out_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_peer_that_cannot_start_is_out_and_the_others_go_on(tmp_path: Path) -> None:
     broken = Library("broken", Group.PYTHON, "", learner="no_such_learner", package="msgspec")
-    with Field(tmp_path, [_limit(), broken], connections=1) as running:
-        assert [each.name for each in running.turn(0)] == ["the limit"]
-        assert "KeyError" in running.failed["broken"]
-
-
-def test_a_peer_that_is_not_installed_says_so(tmp_path: Path) -> None:
     absent = Library("absent", Group.PYTHON, "", learner="sgd", package="no_such_package")
-    with Field(tmp_path, [absent], connections=1) as running:
-        assert not list(running.turn(0))
-        assert running.failed == {"absent": "the Python package no_such_package is not installed"}
+    requests = Round("one", lambda each: each.predicts(urls(1)))
+    found, failed = take_turns(tmp_path, [absent, broken, LIMIT], 1, [requests])
+    assert {name: len(done) for name, done in found.items()} == {"the limit": 1}
+    assert "KeyError" in failed["broken"]
+    assert failed["absent"] == "the Python package no_such_package is not installed"
 
 
 def test_nothing_runs_after_a_failure(tmp_path: Path) -> None:
-    running = Field(tmp_path, [_limit()], connections=1)
-
-    def fail() -> None:
-        with running:
-            pids.extend(_processes_of(tmp_path))
-            raise RuntimeError("stop")
-
     pids: list[Path] = []
+
+    def fail(_: Contender) -> list[Request]:
+        pids.extend(_processes_of(tmp_path))
+        raise RuntimeError("stop")
+
     with pytest.raises(RuntimeError, match="stop"):
-        fail()
+        take_turns(tmp_path, [LIMIT], 1, [Round("one", fail)])
     assert pids
     assert not any(pid.exists() for pid in pids)
 
@@ -150,10 +137,6 @@ def test_rare_examples_keep_their_order() -> None:
 def test_features_have_length_one() -> None:
     values = json.loads(features_json("url", b"http://a.example/b?c=d")).values()
     assert sum(value * value for value in values) == pytest.approx(1.0, abs=1e-4)
-
-
-def _limit() -> Limit:
-    return Limit("the limit", Group.LIMIT, "")
 
 
 def _processes_of(folder: Path) -> list[Path]:

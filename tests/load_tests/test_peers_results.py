@@ -50,7 +50,7 @@ def table() -> Table:
 
 def test_ratios_are_those_within_a_turn(table: Table) -> None:
     table.row(LIBRARY).learning, table.row(registry.OURS).learning = loaded(10, 100, 30), loaded(20, 50, 15)
-    assert table.ratios(table.row(LIBRARY), registry.OURS).learning == 2.0
+    assert table.ratios(table.row(LIBRARY), registry.OURS)["learning"] == 2.0
 
 
 def test_verdicts_are_counted_beside_ours() -> None:
@@ -115,7 +115,7 @@ def test_being_ahead_may_be_chance_or_a_matter_of_classes(table: Table) -> None:
 def test_a_missing_contender_is_named_and_no_miss(table: Table) -> None:
     absent = Row("rspamd", Group.MAIL, registry.OURS, registry.OURS_IN_MEMORY, "", "", "it is not installed")
     table.rows.append(absent)
-    assert table.ratios(absent, registry.OURS).both is None
+    assert table.ratios(absent, registry.OURS)["both"] is None
     line = peers_table(table).splitlines()[-1]
     assert line == "| rspamd |" + " - |" * 11 + " Not measured: it is not installed |"
     found = [target for target in targets([table]) if target.text.endswith("rspamd")]

@@ -6,35 +6,26 @@ import numpy as np
 import pytest
 
 from app.storage.redis_keys import SHARDS
-from load_tests.scale.assumptions import GIB, Choices, Demand
-from load_tests.scale.costs import Costs
-from load_tests.scale.keeping import bytes_by_tenant, writing_by_tenant
-from load_tests.scale.limits import ceilings, limits
-from load_tests.scale.plan import MEMORY, PROCESSOR, WRITES, plan, workers_for
-from load_tests.scale.popularity import Popularity
-from load_tests.scale.prices import Prices, bill
-from load_tests.scale.shards import MOST, Dealing, Need, by_ranges, shards_for, tag_by_tag
+from load_tests.scale.assumptions import GIB, Choices, Demand, Prices, UnitCosts
+from load_tests.scale.plan import bill, bytes_by_tenant, ceilings, limits, plan, workers_for, writes_by_tenant
+from load_tests.scale.results import Work
+from load_tests.scale.shards import MOST, Need, Popularity, by_ranges, shards_for
 
-COSTS = Costs(
-    predict_seconds=200e-6,
-    not_kept_seconds=100e-6,
-    label_seconds=400e-6,
-    load_seconds=1500e-6,
-    snapshot_seconds=3e-3,
-    following_cores=0.1,
-    heard_seconds=50e-6,
+COSTS = UnitCosts(
+    predict=Work(200e-6, 30e-6),
+    not_kept=Work(100e-6, 0.0),
+    label=Work(400e-6, 90e-6),
+    load=Work(1500e-6, 200e-6),
+    snapshot=Work(3e-3, 0.0),
+    following=Work(0.1, 0.01),
+    follow_seconds=50e-6,
+    tenant_bytes=Work(90_000.0, 58_000.0),
     worker_bytes=200 << 20,
-    tenant_bytes=90_000.0,
-    store_predict_seconds=30e-6,
-    store_label_seconds=90e-6,
-    store_load_seconds=200e-6,
-    store_following_cores=0.01,
-    store_tenant_bytes=58_000.0,
-    store_event_bytes=1100.0,
-    store_kept_bytes=2200.0,
-    label_writing_seconds=90e-6,
-    block_writing_seconds=80e-6,
-    kept_writing_seconds=20e-6,
+    event_bytes=1100.0,
+    kept_bytes=2200.0,
+    label_write_seconds=90e-6,
+    block_write_seconds=80e-6,
+    kept_write_seconds=20e-6,
     label_disk_bytes=1600.0,
     kept_disk_bytes=2100.0,
     snapshot_disk_bytes=24_000.0,
@@ -50,19 +41,11 @@ def popularity() -> Popularity:
     return Popularity.of(DEMAND.tenants)
 
 
-def test_shares_add_up_to_one(popularity: Popularity) -> None:
-    assert popularity.shares.sum() == pytest.approx(1.0)
+def test_requests_reach_tenants_by_their_popularity(popularity: Popularity) -> None:
     assert popularity.by_tag(popularity.shares).sum() == pytest.approx(1.0)
-
-
-def test_few_requests_meet_as_many_tenants_and_very_many_meet_all(popularity: Popularity) -> None:
-    assert popularity.met(0.001) == pytest.approx(0.001, rel=1e-3)
-    assert popularity.met(1e9) == pytest.approx(DEMAND.tenants)
-
-
-def test_whoever_is_held_is_never_missed(popularity: Popularity) -> None:
-    assert popularity.misses(DEMAND.tenants) == 0.0
-    assert popularity.misses(100.0) > popularity.misses(1000.0) > 0.0
+    assert popularity.distinct(0.001) == pytest.approx(0.001, rel=1e-3)
+    assert popularity.distinct(1e9) == pytest.approx(DEMAND.tenants)
+    assert popularity.misses(100.0) > popularity.misses(1000.0) > popularity.misses(DEMAND.tenants) == 0.0
 
 
 def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popularity: Popularity) -> None:
@@ -78,32 +61,14 @@ def test_misses_are_those_of_a_memory_that_drops_the_least_recently_used(popular
     assert missed / 40_000 == pytest.approx(popularity.misses(1000.0), abs=0.01)
 
 
-@pytest.mark.parametrize("dealing", [tag_by_tag, by_ranges])
-def test_every_tag_lies_on_a_shard(dealing: Dealing) -> None:
-    for shards in (1, 3, 16, MOST):
-        placed = dealing(shards)
-        assert placed.size == len(SHARDS)
-        assert 0 <= placed.min() <= placed.max() < shards
-
-
 def test_the_fewest_shards_are_taken_of_which_none_is_too_full() -> None:
-    need = Need(3.0, EVEN)
-    shards = shards_for([need])
-    assert shards is not None
-    assert need.fullest(shards) <= 1.0 < need.fullest(shards - 1)
-
-
-def test_ranges_of_slots_need_more_shards_than_tags_that_are_dealt_out_one_by_one() -> None:
-    needs = [Need(10.0, EVEN)]
-    even, uneven = shards_for(needs), shards_for(needs, by_ranges)
+    need, hot = Need(10.0, EVEN), np.zeros(MOST)
+    hot[0] = 1.0
+    even, uneven = shards_for([need]), shards_for([need], by_ranges)
     assert even is not None
     assert uneven is not None
     assert 10 <= even < uneven
-
-
-def test_one_tag_that_is_more_than_a_store_can_bear_cannot_be_helped() -> None:
-    hot = np.zeros(len(SHARDS))
-    hot[0] = 1.0
+    assert need.fullest(even) <= 1.0 < need.fullest(even - 1)
     assert shards_for([Need(1.1, hot)]) is None
 
 
@@ -121,7 +86,7 @@ def test_workers_are_busy_up_to_the_headroom(popularity: Popularity) -> None:
 
 
 def test_nothing_kept_takes_nothing_of_the_store(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(keeping=False), popularity)
+    made = plan(COSTS, DEMAND, Choices(keep=False), popularity)
     kept = [some["kept predictions"] for some in (made.store_bytes, made.store_cores, made.disk_bytes_per_day)]
     assert kept == [0.0, 0.0, 0.0]
     assert made.workers < plan(COSTS, DEMAND, Choices(), popularity).workers
@@ -129,25 +94,22 @@ def test_nothing_kept_takes_nothing_of_the_store(popularity: Popularity) -> None
 
 def test_no_tenant_keeps_more_than_its_limit(popularity: Popularity) -> None:
     stored = bytes_by_tenant(COSTS, DEMAND, Choices(kept_of_each=5, retained_events=7), popularity)
-    assert stored["kept predictions"].max() == 5 * COSTS.store_kept_bytes
-    assert stored["logs"].max() == 7 * COSTS.store_event_bytes
-
-
-def test_predictions_of_a_short_time_are_those_of_the_busiest_hours(popularity: Popularity) -> None:
-    stored = bytes_by_tenant(COSTS, DEMAND, Choices(kept_seconds=60.0, kept_of_each=10**9), popularity)
-    assert stored["kept predictions"].sum() == pytest.approx(60.0 * DEMAND.predictions * COSTS.store_kept_bytes)
+    assert stored["kept predictions"].max() == 5 * COSTS.kept_bytes
+    assert stored["logs"].max() == 7 * COSTS.event_bytes
+    short = bytes_by_tenant(COSTS, DEMAND, Choices(kept_seconds=60.0, kept_of_each=10**9), popularity)
+    assert short["kept predictions"].sum() == pytest.approx(60.0 * DEMAND.predictions * COSTS.kept_bytes)
 
 
 def test_a_busy_tenant_writes_blocks_so_that_it_takes_less_than_its_share(popularity: Popularity) -> None:
-    writing = writing_by_tenant(COSTS, DEMAND, Choices(), popularity)
+    writing = writes_by_tenant(COSTS, DEMAND, Choices(), popularity)
     assert writing[0] / writing.sum() < popularity.hottest
 
 
 def test_a_plan_has_room_where_it_says_so(popularity: Popularity) -> None:
     made = plan(COSTS, DEMAND, Choices(), popularity)
     assert made.shards is not None
-    assert all(made.needs[what].fullest(made.shards) <= 1.0 for what in (MEMORY, PROCESSOR, WRITES))
-    used = [limit.used for limit in limits(made)]
+    assert all(need.fullest(made.shards) <= 1.0 for need in made.needs.values())
+    used = list(limits(made).values())
     assert used == sorted(used, reverse=True)
 
 
@@ -158,19 +120,17 @@ def test_holding_fewer_tenants_trades_memory_for_loads(popularity: Popularity) -
     assert some.worker_bytes < everyone.worker_bytes
 
 
-def test_with_ten_times_the_labels_the_end_of_hearing_them_is_ten_times_nearer(popularity: Popularity) -> None:
-    made = plan(COSTS, DEMAND, Choices(keeping=False), popularity)
-    more = plan(COSTS, replace(DEMAND, predictions_per_day=1e9), Choices(keeping=False), popularity)
-    text = "hearing of all labels fills every worker"
+def test_with_ten_times_the_labels_the_end_of_following_them_is_ten_times_nearer(popularity: Popularity) -> None:
+    made = plan(COSTS, DEMAND, Choices(keep=False), popularity)
+    more = plan(COSTS, replace(DEMAND, predictions_per_day=1e9), Choices(keep=False), popularity)
+    text = "following all labels fills every worker"
     assert ceilings(made, COSTS)[text] == pytest.approx(10 * ceilings(more, COSTS)[text])
 
 
 def test_a_bill_is_what_is_used_times_its_price(popularity: Popularity) -> None:
     made = plan(COSTS, DEMAND, Choices(shard_bytes=16 * GIB), popularity)
-    free = Prices(core_hour=0.0, gib_hour=0.0, disk_gib_month=0.0)
-    asked = bill(made, replace(free, core_hour=1.0))
-    assert asked is not None
-    assert asked.dollars == pytest.approx(730.0 * (asked.worker_cores + asked.store_cores))
-    nothing = bill(made, free)
-    assert nothing is not None
-    assert nothing.dollars == 0.0
+    found = bill(made, Prices(core_hour=1.0, gib_hour=0.0, disk_gib_month=0.0))
+    assert found is not None
+    dollars = {what: cost for what, (_, cost) in found.items() if cost}
+    assert made.shards is not None
+    assert dollars == {"cores of workers": 730.0 * made.workers, "cores of stores, 2 each": 730.0 * made.shards * 4}

@@ -9,7 +9,7 @@ from load_tests.harness.traffic import zipf
 from load_tests.harness.wrk import Peak
 from load_tests.scenarios import traffic
 from load_tests.scenarios.__main__ import THRESHOLDS, main
-from load_tests.scenarios.counts import counts_in, miscounted
+from load_tests.scenarios.counts import LABELS, LOADS, VERDICTS, counts_in, miscounted
 from load_tests.scenarios.plans import FEEDBACK, FEEDBACK_ROUTE, Ask, Counted, Found, LabelQueue
 from load_tests.scenarios.results import EACH, OF_A_NAME, OF_A_SCENARIO, Threshold, judge, read_thresholds
 from load_tests.scenarios.stage import middle, peaks
@@ -166,8 +166,7 @@ def test_labels_leave_the_queue_when_they_are_due() -> None:
 
 def test_counts_are_summed_over_workers_and_statuses() -> None:
     counted = counts_in(METRICS)
-    assert counted.requests["/predict"] == 7
-    assert (counted.verdicts, counted.labels, counted.loads) == (5, 3, 0)
+    assert [counted[name] for name in ("/predict", VERDICTS, LABELS, LOADS)] == [7, 5, 3, 0]
 
 
 @pytest.mark.parametrize(("requests", "verdicts", "expected"), [(7, 5, 0), (6, 5, 1), (9, 3, 4)])

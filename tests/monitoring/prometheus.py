@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.monitoring.contents import FOLDER
+from tests.monitoring.files import FOLDER
 from tests.servers import free_port
 from tests.services import new_client, wait_until
 
@@ -25,7 +25,7 @@ Vector = list[tuple[dict[str, str], float]]
 
 
 class Prometheus:
-    """What can be asked of it."""
+    """A client of its HTTP API."""
 
     def __init__(self, port: int, process: "subprocess.Popen[bytes]") -> None:
         self.url = f"http://127.0.0.1:{port}/api/v1"
@@ -33,14 +33,14 @@ class Prometheus:
         self._client = new_client()
 
     def query(self, expression: str) -> Vector:
-        """The samples of this moment."""
+        """The current samples."""
         found = self._ask("query", query=expression)
         samples = [found] if (kind := found["resultType"]) == "scalar" else found["result"]
         assert kind == "vector", expression
         return [(sample["metric"], float(sample["value"][1])) for sample in samples]
 
     def value(self, expression: str) -> float | None:
-        """The only sample of this moment, if there is one."""
+        """The only current sample, or None."""
         samples = self.query(expression)
         assert len(samples) <= 1, samples
         return samples[0][1] if samples else None
@@ -84,7 +84,7 @@ class Prometheus:
 
 @contextmanager
 def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
-    """One that scrapes these targets every second; it ends with the test."""
+    """Start Prometheus with these targets and a scrape interval of a second."""
     program = shutil.which("prometheus")
     assert program
     configuration = copy_for(folder / "monitoring", targets)
@@ -107,7 +107,7 @@ def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
 
 
 def copy_for(copy: Path, targets: Sequence[str]) -> Path:
-    """The configuration file of a copy of monitoring/ for these targets, and for somebody who has no time."""
+    """Copy monitoring/ with these targets and short intervals; return the configuration file."""
     shutil.copytree(FOLDER, copy)
     (copy / "targets" / "sluice.yml").write_text(f"- targets: [{', '.join(targets)}]\n")
     configuration = copy / "prometheus.yml"

@@ -1,4 +1,4 @@
-"""Promises of the dashboards that need no Grafana: that they would load, and ask for what exists."""
+"""Checks of the dashboards that need no Grafana: they load, and select existing metrics."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.monitoring.contents import (
+from tests.monitoring.files import (
     DASHBOARDS,
     FOLDER,
     Query,
@@ -37,15 +37,15 @@ def test_there_are_two_dashboards_that_link_to_each_other_and_to_the_console() -
 
 
 @each_dashboard
-def test_a_dashboard_is_printed_readably(path: Path) -> None:
+def test_a_dashboard_is_formatted(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
 
 
 @each_dashboard
-def test_a_dashboard_has_what_grafana_wants_to_know(path: Path) -> None:
+def test_a_dashboard_has_the_fields_that_grafana_needs(path: Path) -> None:
     dashboard = read_dashboard(path)
-    assert dashboard["id"] is None  # Grafana gives one; a number of our own could be another dashboard's
+    assert dashboard["id"] is None  # Grafana assigns one; a fixed id could belong to another dashboard
     assert dashboard["schemaVersion"] == 39
     assert dashboard["timezone"] == "browser"
     assert re.fullmatch(r"\d+[sm]", dashboard["refresh"])
@@ -65,7 +65,7 @@ def test_panels_do_not_overlap_and_fit_in_the_width(path: Path) -> None:
 
 
 @each_dashboard
-def test_every_panel_says_what_it_shows_in_which_unit(path: Path) -> None:
+def test_every_panel_has_a_description_and_a_unit(path: Path) -> None:
     for panel in panels(read_dashboard(path)):
         assert panel["title"]
         assert panel["description"].endswith("."), panel["title"]
@@ -83,9 +83,9 @@ def test_every_target_has_a_reference_and_the_chosen_data_source(path: Path) -> 
 
 
 @each_dashboard
-def test_a_headline_shows_this_moment_or_nothing(path: Path) -> None:
+def test_a_stat_shows_the_current_value_or_nothing(path: Path) -> None:
     for panel in panels(read_dashboard(path)):
-        if panel["type"] in {"stat", "gauge"}:  # over a range, the last value may be of hours ago
+        if panel["type"] in {"stat", "gauge"}:  # in a range query, the last value may be hours old
             assert all(target["instant"] and not target["range"] for target in panel["targets"]), panel["title"]
 
 
@@ -100,13 +100,13 @@ def test_variables_that_are_used_are_defined(path: Path) -> None:
     assert tenant["includeAll"]
 
 
-@pytest.mark.parametrize("query", panel_queries() + annotation_queries(), ids=lambda query: query.whose)
+@pytest.mark.parametrize("query", panel_queries() + annotation_queries(), ids=lambda query: query.source)
 def test_a_query_asks_only_for_metrics_of_the_manual(query: Query) -> None:
     assert list(selectors(query.expression))
     assert unknown_metrics(query.expression) == []
 
 
-@pytest.mark.parametrize("query", panel_queries(), ids=lambda query: query.whose)
+@pytest.mark.parametrize("query", panel_queries(), ids=lambda query: query.source)
 def test_gauges_of_a_tenant_are_never_summed_over_the_workers_that_hold_it(query: Query) -> None:
     for name, _ in selectors(query.expression):
         if name in tenant_gauges():

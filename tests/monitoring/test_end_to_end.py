@@ -1,4 +1,4 @@
-"""Real services, a real Prometheus with our rules, known labels: every figure and every panel has to come out."""
+"""Real services and a real Prometheus with our rules: every metric and panel agrees with the labels given."""
 
 import math
 import re
@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 
-from tests.monitoring.contents import Query, alerts, annotation_queries, panel_queries, recordings, selectors
-from tests.monitoring.moderating import Cell, Moderator, Notes, Visitors, confusion
+from tests.monitoring.files import Query, alerts, annotation_queries, panel_queries, recordings, selectors
+from tests.monitoring.moderators import Cell, Counts, Moderator, Visitors, confusion
 from tests.monitoring.prometheus import Prometheus, needs_prometheus, prometheus
 from tests.servers import valkey_server
 from tests.services import Service, wait_until
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), needs_prometheus]
 
 TENANTS = ("acme", "links", "mail")
 WORKERS = 3
-VISITED = "visited"  # gets predictions on and on, and no labels
+VISITED = "visited"  # gets predictions all the time, and no labels
 TRAFFIC_SECONDS = 25.0  # of labels; a rate needs some samples, one a second
 DAY_SECONDS = 100.0  # rates of a day are recorded once a minute
 VARIABLES = {"$tenant": ".*", "$instance": ".*", "$__rate_interval": "1m"}
@@ -33,11 +33,11 @@ each_tenant = pytest.mark.parametrize("tenant", TENANTS)
 
 @dataclass
 class Scene:
-    """What runs, and what was given."""
+    """The running processes, and the counts of the answers."""
 
     services: list[Service]
     prometheus: Prometheus
-    notes: Notes
+    counts: Counts
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +55,16 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         watcher = running.enter_context(prometheus(folder, [f"127.0.0.1:{service.port}" for service in services]))
         wait_until(lambda: watcher.value('sum(up{job="sluice"})') == 2, "Prometheus does not reach the services")
         running.enter_context(Visitors(services, VISITED))
-        notes = moderate(services)
-        scene = Scene(services, watcher, notes)
+        counts = moderate(services)
+        scene = Scene(services, watcher, counts)
         wait_until(lambda: is_up_to_date(scene), "the metrics do not reach what was given")
         yield scene
 
 
-def moderate(services: list[Service]) -> Notes:
-    notes = Notes()
+def moderate(services: list[Service]) -> Counts:
+    counts = Counts()
     moderators = [
-        Moderator(service, tenant, notes, first=100_000 * number)
+        Moderator(service, tenant, counts, first=100_000 * number)
         for number, (tenant, service) in enumerate((tenant, service) for tenant in TENANTS for service in services)
     ]
     end = time.monotonic() + TRAFFIC_SECONDS
@@ -73,7 +73,7 @@ def moderate(services: list[Service]) -> Notes:
             moderator.work()
     for tenant in TENANTS:
         assert services[0].post(f"/tenants/{tenant}/snapshot", None).status_code == 200
-    return notes
+    return counts
 
 
 def is_up_to_date(scene: Scene) -> bool:
@@ -81,47 +81,47 @@ def is_up_to_date(scene: Scene) -> bool:
     versions = sum(scene.services[0].tenant(tenant)["version"] for tenant in TENANTS)
     applied = scene.prometheus.value(f'sum(sluice_tenant_version{{tenant!="{VISITED}"}})')
     counted = scene.prometheus.value("sum(sluice_labels_total)")
-    return applied == WORKERS * versions and counted == sum(scene.notes.given.values())
+    return applied == WORKERS * versions and counted == sum(scene.counts.given.values())
 
 
 def test_labels_were_given_in_every_way_through_every_worker(scene: Scene) -> None:
-    assert scene.notes.duplicates > 20
-    assert sum(scene.notes.served.values()) > 20
+    assert scene.counts.duplicates > 20
+    assert sum(scene.counts.served.values()) > 20
     assert scene.prometheus.value("count(sum by (instance, worker) (sluice_labels_total) > 0)") == WORKERS
 
 
 def test_every_label_is_counted_once_by_tenant_label_and_verdict(scene: Scene) -> None:
     counted = scene.prometheus.by("sum by (tenant, label, predicted) (sluice_labels_total) > 0", *CELL)
-    assert counted == scene.notes.given
+    assert counted == scene.counts.given
 
 
 def test_every_label_by_prediction_id_is_counted_by_what_was_served(scene: Scene) -> None:
     counted = scene.prometheus.by("sum by (tenant, label, predicted) (sluice_served_labels_total) > 0", *CELL)
-    assert counted == scene.notes.served
+    assert counted == scene.counts.served
 
 
 @each_tenant
 def test_every_prediction_is_counted_once(scene: Scene, tenant: str) -> None:
     assert (
         scene.prometheus.value(f'sum(sluice_predictions_total{{tenant="{tenant}"}})')
-        == (scene.notes.predictions[tenant])
+        == (scene.counts.predictions[tenant])
     )
     assert (
         scene.prometheus.value(f'sum(sluice_prediction_score_bucket{{tenant="{tenant}", le="+Inf"}})')
-        == (scene.notes.predictions[tenant])
+        == (scene.counts.predictions[tenant])
     )
 
 
 @each_tenant
 @pytest.mark.parametrize(("metric", "verdict"), [("sluice_labels", "model"), ("sluice_served_labels", "served")])
 def test_the_balanced_accuracy_is_that_of_the_answers(scene: Scene, tenant: str, metric: str, verdict: str) -> None:
-    exact = confusion(cells(scene.notes, verdict), tenant).balanced_accuracy
+    exact = confusion(cells(scene.counts, verdict), tenant).balanced_accuracy
     found = share(f"{metric}_total", tenant, "anomaly")
     left = share(f"{metric}_total", tenant, "normal")
     assert scene.prometheus.value(f"({found} + {left}) / 2") == pytest.approx(exact, abs=1e-12)
     gauge = f'sluice_balanced_accuracy_ratio{{tenant="{tenant}", verdict="{verdict}", window="lifetime"}}'
     held = scene.prometheus.query(gauge)
-    assert [value for _, value in held] == pytest.approx([exact] * WORKERS, abs=1e-12)  # all have it, and agree
+    assert [value for _, value in held] == pytest.approx([exact] * WORKERS, abs=1e-12)  # all workers agree
 
 
 @each_tenant
@@ -129,7 +129,7 @@ def test_the_balanced_accuracy_is_that_of_the_answers(scene: Scene, tenant: str,
 def test_the_recorded_rates_of_5_minutes_are_those_of_the_answers(
     scene: Scene, tenant: str, prefix: str, verdict: str
 ) -> None:
-    exact = confusion(cells(scene.notes, verdict), tenant)
+    exact = confusion(cells(scene.counts, verdict), tenant)
     recorded = partial(recorded_rate, scene.prometheus, tenant)
     # `increase` extrapolates: it adds up to a second at either end of the half minute that it has seen, and not the
     # same for a series that began with 0 and one that did not. Counts are some percent too large, so shares differ.
@@ -140,13 +140,13 @@ def test_the_recorded_rates_of_5_minutes_are_those_of_the_answers(
 
 @each_tenant
 def test_no_label_is_missing_in_the_recorded_increase(scene: Scene, tenant: str) -> None:
-    given = confusion(scene.notes.given, tenant).examples
+    given = confusion(scene.counts.given, tenant).examples
     increase = f'sum(tenant_label_predicted:sluice_labels:increase_5m{{tenant="{tenant}"}})'
     # Not less than what was given, as soon as the rule has run once more, and extrapolated as above.
     wait_until(lambda: given <= (scene.prometheus.value(increase) or 0) <= 1.1 * given, f"{increase} is not {given}")
 
 
-def test_mistakes_of_clients_are_counted_and_are_no_errors(scene: Scene) -> None:
+def test_client_errors_are_counted_and_do_not_use_the_error_budget(scene: Scene) -> None:
     counted = scene.prometheus.by("sum by (route, status) (sluice_http_requests_total)", "route", "status")
     assert min(counted[what] for what in MISTAKES) > 0
     assert scene.prometheus.value("job:sluice_http_errors:ratio_5m") == 0
@@ -159,13 +159,13 @@ def test_grafana_finds_the_tenants_and_the_services(scene: Scene) -> None:
     assert services == sorted(f"127.0.0.1:{service.port}" for service in scene.services)
 
 
-@pytest.mark.parametrize("query", panel_queries(), ids=lambda query: query.whose)
-def test_every_panel_shows_something(scene: Scene, query: Query) -> None:
+@pytest.mark.parametrize("query", panel_queries(), ids=lambda query: query.source)
+def test_every_panel_has_data(scene: Scene, query: Query) -> None:
     wait_for_data(scene.prometheus, filled_in(query.expression))
 
 
-@pytest.mark.parametrize("query", annotation_queries(), ids=lambda query: query.whose)
-def test_every_annotation_can_be_asked_for(scene: Scene, query: Query) -> None:
+@pytest.mark.parametrize("query", annotation_queries(), ids=lambda query: query.source)
+def test_every_annotation_query_is_valid(scene: Scene, query: Query) -> None:
     assert isinstance(scene.prometheus.query_range(filled_in(query.expression), 60), list)
 
 
@@ -175,14 +175,14 @@ def test_every_recorded_rate_is_there(scene: Scene, name: str) -> None:
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: str(alert["alert"]))
-def test_every_alert_watches_something_that_exists(scene: Scene, alert: dict[str, str]) -> None:
+def test_every_alert_selects_existing_series(scene: Scene, alert: dict[str, str]) -> None:
     scene.prometheus.query(alert["expr"])
     for name, matchers in selectors(alert["expr"]):
         wait_for_data(scene.prometheus, name + matchers)
 
 
-def cells(notes: Notes, verdict: str) -> Counter[Cell]:
-    return notes.given if verdict == "model" else notes.served
+def cells(counts: Counts, verdict: str) -> Counter[Cell]:
+    return counts.given if verdict == "model" else counts.served
 
 
 def share(metric: str, tenant: str, label: str) -> str:
@@ -203,7 +203,7 @@ def filled_in(expression: str) -> str:
 
 
 def wait_for_data(watcher: Prometheus, expression: str) -> None:
-    """Return when the answer has a number in it; NaN is none."""
+    """Wait until the answer has a number other than NaN."""
 
     def has_data() -> bool:
         return any(not math.isnan(value) for _, value in watcher.query(expression))

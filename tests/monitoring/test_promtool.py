@@ -1,4 +1,4 @@
-"""What Prometheus' own tool says about the configuration, the rules, their cases, and GET /metrics."""
+"""promtool accepts the configuration, the rules, their cases, and GET /metrics."""
 
 import shutil
 import subprocess
@@ -6,28 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.monitoring.contents import CASES, FOLDER
+from tests.monitoring.files import CASES, FOLDER
 from tests.monitoring.prometheus import needs_prometheus
 from tests.services import Service
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), needs_prometheus]
 
 
-def test_the_configuration_is_right() -> None:
+def test_the_configuration_is_valid() -> None:
     promtool("check", "config", str(FOLDER / "prometheus.yml"))
 
 
 @pytest.mark.parametrize("rules", ["recording", "alerts"])
-def test_the_rules_are_right(rules: str) -> None:
+def test_the_rules_are_valid(rules: str) -> None:
     promtool("check", "rules", "--lint=all", "--lint-fatal", str(FOLDER / "rules" / f"{rules}.yml"))
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_the_rules_do_what_their_cases_say(path: Path) -> None:
+def test_the_rules_pass_their_cases(path: Path) -> None:
     promtool("test", "rules", str(path))
 
 
-def test_a_case_that_does_not_hold_is_noticed(tmp_path: Path) -> None:
+def test_a_wrong_case_fails(tmp_path: Path) -> None:
     shutil.copytree(FOLDER / "rules", tmp_path / "rules")
     alerts = tmp_path / "rules" / "alerts.yml"
     alerts.write_text(alerts.read_text().replace("(sluice_log_lag_seconds) > 30", "(sluice_log_lag_seconds) > 300"))

@@ -1,10 +1,10 @@
-"""Promises of the rules and alerts that need no Prometheus: names, texts, runbooks, cases."""
+"""Checks of the rules and alerts that need no Prometheus: names, texts, runbooks, cases."""
 
 import re
 
 import pytest
 
-from tests.monitoring.contents import (
+from tests.monitoring.files import (
     CASES,
     FOLDER,
     ROOT,
@@ -23,13 +23,13 @@ ALERTS = {rule["alert"]: rule for rule in alerts()}
 each_alert = pytest.mark.parametrize("name", ALERTS)
 
 
-@pytest.mark.parametrize("query", rule_queries(), ids=lambda query: query.whose)
+@pytest.mark.parametrize("query", rule_queries(), ids=lambda query: query.source)
 def test_a_rule_asks_only_for_metrics_of_the_manual(query: Query) -> None:
     assert list(selectors(query.expression))
     assert unknown_metrics(query.expression) == []
 
 
-def test_a_name_that_is_not_in_the_manual_is_noticed() -> None:
+def test_a_name_that_is_not_in_the_manual_is_detected() -> None:
     assert unknown_metrics('sum by (tenant) (rate(sluice_labels_total{tenant="a"}[5m])) or sluice_labels') == [
         "sluice_labels"
     ]
@@ -48,7 +48,7 @@ def test_every_name_is_defined_once() -> None:
 
 
 @each_alert
-def test_an_alert_has_a_severity_and_says_whose_it_is(name: str) -> None:
+def test_an_alert_has_a_severity_and_names_its_source(name: str) -> None:
     alert = ALERTS[name]
     assert alert["labels"]["severity"] in {"page", "ticket", "info"}
     for text in ("summary", "description"):
@@ -78,9 +78,9 @@ def test_an_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not(name
 
 
 def test_every_recorded_rate_has_a_case_with_its_value() -> None:
-    told = [case["expr"] for case in cases("promql_expr_test") if case["exp_samples"]]
-    asked = {name for expression in told for name, _ in selectors(expression)}
-    assert {rule["record"] for rule in recordings()} - asked == set()
+    expressions = [case["expr"] for case in cases("promql_expr_test") if case["exp_samples"]]
+    selected = {name for expression in expressions for name, _ in selectors(expression)}
+    assert {rule["record"] for rule in recordings()} - selected == set()
 
 
 def test_cases_name_rules_that_exist() -> None:

@@ -1,4 +1,4 @@
-"""ADWIN once more, slowly: buckets are lists of the errors themselves, and every sum is taken anew."""
+"""A slow ADWIN: buckets are lists of the errors themselves, and every sum is computed again."""
 
 import math
 from itertools import chain

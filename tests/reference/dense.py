@@ -1,7 +1,7 @@
 """What all reference learners share: the example, the counts, the costs, lambda_t and the target sparsity.
 
-Everything is a dense float64 vector and every step touches every coordinate, so that a reader can hold the code against
-the formulas. Nothing here is fast, and nothing here may be used outside the tests.
+Everything is a dense float64 vector and every step touches every coordinate, so that the code can be compared with
+the formulas. It is slow, and for tests only.
 """
 
 import math
@@ -19,12 +19,12 @@ TARGET_INTERVAL = 1024
 
 
 class Reference:
-    """One learner; a subclass says what it gathers, how that becomes w, and how it learns."""
+    """One learner; a subclass defines its state, how w is computed from it, and how it learns."""
 
     knows_costs: ClassVar[bool] = False
 
     def __init__(self, config: Config, dimension: int) -> None:
-        """Keep the options in force, which are read only where the algorithm knows them; start without examples."""
+        """Store the options, and start without examples."""
         self.config = dict(config)
         self.target = None if config["target_sparsity"] is None else self._number("target_sparsity")
         self.size = dimension + bool(config["bias"])
@@ -57,18 +57,18 @@ class Reference:
         return self._w().copy() if self.t > 0 else np.zeros(self.size)
 
     def _w(self) -> Floats:
-        """Return the weights that a prediction sees."""
+        """Return the weights that a prediction uses."""
         raise NotImplementedError
 
     def _update(self, x: Floats, label: int, score: float) -> None:
-        """Learn the prepared example that was given this score."""
+        """Learn the prepared example, which has this score."""
         raise NotImplementedError
 
     def _forget(self) -> None:
-        """Discount by gamma what was gathered."""
+        """Discount the state by gamma."""
 
     def _receive(self, x: Floats) -> None:
-        """Take in what the prediction on x must already know of x: the second order."""
+        """Update the second order with x, before the prediction."""
 
     def _predict(self, x: Floats) -> float:
         return float(self._w() @ x)
@@ -145,7 +145,7 @@ class Reference:
 
     def _number(self, name: str) -> float:
         value = self.config[name]
-        assert isinstance(value, int | float), f"{name} is no number: {value!r}"
+        assert isinstance(value, int | float), f"{name} is not a number: {value!r}"
         return float(value)
 
 
@@ -155,7 +155,7 @@ def soft(a: Floats, b: Floats | float) -> Floats:
 
 
 def quotient(a: Floats, b: Floats) -> Floats:
-    """Return a / b, and 0 where b is 0: with delta = 0, where nothing has been gathered."""
+    """Return a / b, and 0 where b is 0: with delta = 0, where G is 0."""
     return np.divide(a, b, out=np.zeros_like(b), where=b != 0.0)
 
 
@@ -165,7 +165,7 @@ def is_target_moment(t: int) -> bool:
 
 
 def _moderated(negatives: int, positives: int) -> float:
-    """The ratio of the classes, taken for less while it is small."""
+    """Return the ratio of the classes, reduced if it is small."""
     beyond = max(negatives, positives) / min(negatives, positives) - 1.0
     rho = 1.0 + beyond**2 / (beyond + 10.0)
     return rho if negatives > positives else 1.0 / rho

@@ -1,4 +1,4 @@
-"""FSOL: First Order Sparse Online Learning, Algorithm 2 of the paper."""
+"""FSOL and CS-FSOL: (Cost-Sensitive) First Order Sparse Online Learning, Algorithms 3 and 6 of the paper."""
 
 import numpy as np
 
@@ -25,3 +25,9 @@ class Fsol(Reference):
 
     def _sizes(self) -> Floats:
         return np.abs(self.theta)
+
+
+class CsFsol(Fsol):
+    """FSOL with a step of eta c."""
+
+    knows_costs = True

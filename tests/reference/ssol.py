@@ -1,4 +1,4 @@
-"""SSOL: Diagonal Second Order Sparse Online Learning, Algorithm 4 of the paper."""
+"""SSOL and CS-SSOL: (Cost-Sensitive) Diagonal Second Order Sparse Online Learning, Algorithms 5 and 7 of the paper."""
 
 import numpy as np
 
@@ -44,3 +44,9 @@ def shared(a: Floats, x: Floats, r: float) -> Floats:
 def coordinate(a: Floats, x: Floats, r: float) -> Floats:
     """Return the a after x, with the denominator r + a x^2 of each coordinate alone."""
     return a * (r / (r + a * x**2))
+
+
+class CsSsol(Ssol):
+    """SSOL with a step of eta c; the costs do not enter A^-1."""
+
+    knows_costs = True

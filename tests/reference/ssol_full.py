@@ -1,4 +1,4 @@
-"""SSOL with the full matrix: Second Order Sparse Online Learning, Algorithm 3 of the paper."""
+"""SSOL and CS-SSOL with the full matrix: Second Order Sparse Online Learning, Algorithms 4 and 7 of the paper."""
 
 import numpy as np
 
@@ -29,3 +29,9 @@ class SsolFull(Reference):
 
     def _sizes(self) -> Floats:
         return np.abs(self.theta if self.config["threshold_on"] == "theta" else self.inverse @ self.theta)
+
+
+class CsSsolFull(SsolFull):
+    """SSOL with the full matrix and a step of eta c; the costs do not enter A^-1."""
+
+    knows_costs = True

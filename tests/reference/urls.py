@@ -1,4 +1,4 @@
-"""What docs/features.md says of URLs, once more and slowly: tldextract, regular expressions, logarithms."""
+"""The URL features of docs/features.md, slowly: by tldextract, regular expressions and logarithms."""
 
 import math
 import re

@@ -17,8 +17,8 @@ Store = Server | ClusterOfThree | SentinelSetup
 needs_redis = pytest.mark.skipif(servers.redis_binary() is None, reason="redis-server is not installed")
 EMBEDDED = pytest.param("embedded")
 REDIS = pytest.param("redis", marks=[needs_redis, pytest.mark.redis])
-SERVER = "redis" if servers.redis_binary() else "valkey"  # any server of its own, for what only such a one can do
-on_a_server = pytest.mark.parametrize("kind", [SERVER])  # so that its name is in the test's
+SERVER = "redis" if servers.redis_binary() else "valkey"  # a separate server, for tests that need one
+on_a_server = pytest.mark.parametrize("kind", [SERVER])  # its name is in the test id
 
 STORES: dict[str, Callable[[Path], AbstractContextManager[Store]]] = {
     "valkey": servers.valkey_server,
@@ -30,17 +30,17 @@ STORES: dict[str, Callable[[Path], AbstractContextManager[Store]]] = {
 
 @dataclass
 class Deployment:
-    """Some services that share one store."""
+    """Services that share one store."""
 
     kind: str
     folder: Path
-    store: Store | None  # none: the first service has an embedded one, and the others use that too
+    store: Store | None  # None: the services share the embedded store of the first one
     settings: dict[str, Any]
     services: list[Service] = field(default_factory=list)
 
     @property
     def server(self) -> Server:
-        """The one server behind it."""
+        """The server of a single-server store."""
         assert isinstance(self.store, Server)
         return self.store
 
@@ -49,7 +49,7 @@ class Deployment:
         return self.store.url if self.store else self.services[0].store_url
 
     def new_service(self, **settings: Any) -> Service:  # noqa: ANN401 - any setting
-        """One more, not yet started."""
+        """Add a service without starting it."""
         url = self.url if self.store or self.services else None
         number = len(self.services)
         service = Service(self.folder / f"service{number}", redis_url=url, **(self.settings | settings))
@@ -57,7 +57,7 @@ class Deployment:
         return service
 
     def rescued(self, tenant: str) -> list[Path]:
-        """The files in which services have kept what the store had lost."""
+        """Return the files with rescued states of a tenant."""
         return list(self.folder.glob(f"*/data/rescued/{tenant}-*"))
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Deployment:
 
 @contextmanager
 def deployment(kind: str, folder: Path, number: int = 1, **settings: Any) -> Iterator[Deployment]:  # noqa: ANN401 - any setting
-    """Services that have been started, on a store of this kind; all ends with the test."""
+    """Start services on a store of this kind for the length of a block."""
     with ExitStack() as running:
         store = running.enter_context(STORES[kind](folder / "store")) if kind in STORES else None
         made = Deployment(kind, folder, store, settings)

@@ -1,4 +1,4 @@
-"""What a tenant must be, found without the service: its log is read from the store and applied from the beginning."""
+"""The expected state of a tenant, without the service: a replay of its log from the store."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from app.storage.client.address import address_of
 from app.storage.event_codec import FeedbackRecord, decode, decode_record
 from app.storage.event_log import next_chain
 from app.storage.redis_keys import keys_of
-from tests.reliability.feeding import Feeder
+from tests.reliability.traffic import Feeder
 from tests.services import Service, wait_until
 
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A tenant's log as it lies in the store, with the snapshots beside it."""
+    """The stored log of a tenant, with its snapshots."""
 
-    born: str
-    version: int  # as the store's own note says
+    incarnation: str
+    version: int  # in the metadata
     entries: list[tuple[int, bytes, str]]  # version, payload, chain
     snapshots: dict[int, bytes]
     chunks: dict[bytes, bytes]
@@ -39,27 +39,27 @@ class StoredLog:
         )
 
     def check_order(self) -> None:
-        """No gap, no fork: versions follow each other, and every entry chains onto the one before it."""
+        """Check that there is no gap and no fork."""
         versions = [version for version, _, _ in self.entries]
         assert versions == list(range(self.version - len(versions) + 1, self.version + 1))
-        chain = self.born if versions[:1] == [1] else None
+        chain = self.incarnation if versions[:1] == [1] else None
         for version, payload, found in self.entries:
-            assert chain is None or found == next_chain(chain, payload), f"version {version} follows on another history"
+            assert chain is None or found == next_chain(chain, payload), f"version {version} follows another history"
             chain = found
 
     def replayed(self) -> TenantState:
-        """The state that the log leads to: from its beginning, or from the oldest snapshot where that is trimmed."""
+        """Replay the log from its beginning, or from the oldest snapshot if it is trimmed."""
         if self.entries and self.entries[0][0] == 1:
             return self._applied(TenantState())
         assert self.snapshots, "the log does not begin with version 1, and there is no snapshot"
         return self._applied(self.restored(min(self.snapshots)))
 
     def restored(self, version: int) -> TenantState:
-        """The state of a snapshot."""
+        """Return the state of a snapshot."""
         return decode_snapshot(self.snapshots[version], lambda chunk: self.chunks[chunk.hash.encode()])
 
     def check_snapshots(self) -> None:
-        """Every snapshot with the log behind it leads to the same state."""
+        """Check that every snapshot with the log behind it leads to the same state."""
         digests = {self._applied(self.restored(version)).digest for version in self.snapshots}
         assert digests <= {self.replayed().digest}
 
@@ -72,7 +72,7 @@ class StoredLog:
 
 
 def client_of(url: str) -> Any:  # noqa: ANN401 - a client of a server, or of a cluster
-    """A client of our own, for any kind of store."""
+    """Return a redis-py client for any kind of store."""
     address = address_of(url)
     options: Any = {"protocol": 2, "socket_timeout": 5.0, "retry": Retry(NoBackoff(), 0)}
     if address.kind == "cluster":
@@ -84,7 +84,7 @@ def client_of(url: str) -> Any:  # noqa: ANN401 - a client of a server, or of a 
 
 
 def stored_log(url: str, tenant: str) -> StoredLog:
-    """Read a tenant's log and snapshots, all of one moment (but in a cluster, where redis-py has no way to)."""
+    """Read log and snapshots of a tenant in one transaction (except in a cluster, where redis-py cannot)."""
     keys = keys_of(tenant)
     with client_of(url) as client, client.pipeline(transaction=not isinstance(client, RedisCluster)) as pipeline:
         pipeline.hgetall(keys.meta).xrange(keys.log).hgetall(keys.headers).hgetall(keys.chunks)
@@ -99,7 +99,7 @@ def stored_log(url: str, tenant: str) -> StoredLog:
 
 
 def version_of(url: str, tenant: str) -> int | None:
-    """How far a log has come; None if there is none, or the store cannot be asked."""
+    """Return the version of a log; None if there is none or the store is down."""
     try:
         with client_of(url) as client:
             version = client.hget(keys_of(tenant).meta, "version")
@@ -108,25 +108,25 @@ def version_of(url: str, tenant: str) -> int | None:
     return None if version is None else int(version)
 
 
-def wait_until_at_rest(services: Sequence[Service], tenant: str) -> None:
-    """Return when every worker of every service has come to where the log stands."""
+def wait_until_applied(services: Sequence[Service], tenant: str) -> None:
+    """Wait until every worker of every service has applied the whole log."""
 
-    def at_rest() -> bool:
+    def is_applied() -> bool:
         versions = {shown["version"] for service in services for shown in service.each_worker(f"/tenants/{tenant}")}
         return versions == {version_of(services[0].store_url, tenant)}
 
-    wait_until(at_rest, f"the services do not all come to where the log of {tenant} stands")
+    wait_until(is_applied, f"the services do not all apply the log of {tenant}")
 
 
 def wait_for_labels(url: str, tenant: str, *feeders: Feeder) -> None:
-    """Return when the log has all that was acknowledged: a store that has lost something gets it back soon."""
+    """Wait until the log has every acknowledged label: a store that has lost some gets them back soon."""
     labels = {name for feeder in feeders for name in feeder.acknowledged}
     wait_until(lambda: labels <= stored_log(url, tenant).feedback_ids.keys(), "acknowledged labels are lost")
 
 
 def check(services: Sequence[Service], tenant: str, *feeders: Feeder) -> StoredLog:
-    """At rest: every worker has the state that the log leads to, and the log has every label once."""
-    wait_until_at_rest(services, tenant)
+    """Check that every worker has the state of a replay, and that the log has every label once."""
+    wait_until_applied(services, tenant)
     log = stored_log(services[0].store_url, tenant)
     log.check_order()
     log.check_snapshots()
@@ -138,7 +138,7 @@ def check(services: Sequence[Service], tenant: str, *feeders: Feeder) -> StoredL
 
 
 def check_labels(log: StoredLog, *feeders: Feeder) -> None:
-    """What was acknowledged is in the log once, at the version that the answer named; the rest at most once."""
+    """Check that acknowledged labels are in the log once, at the answered version; the others at most once."""
     found = log.feedback_ids
     versions = {
         record.feedback_id: version

@@ -1,4 +1,4 @@
-"""Clients that do not do what a good client does, on plain sockets to services of this machine."""
+"""Misbehaving clients on plain sockets."""
 
 import select
 import socket
@@ -13,14 +13,14 @@ IN_TIME = 15.0  # seconds; generous, the machine may be busy
 
 
 def connected(service: Service, data: bytes = b"") -> socket.socket:
-    """A connection that has sent this much."""
+    """Open a connection and send some bytes."""
     connection = socket.create_connection(("127.0.0.1", service.port), timeout=IN_TIME)
     connection.sendall(data)
     return connection
 
 
 def everything(connection: socket.socket) -> bytes:
-    """What comes until the other side closes; TimeoutError if it does not."""
+    """Read until the server closes the connection; TimeoutError if it does not."""
     received = bytearray()
     with suppress(ConnectionError):
         while piece := connection.recv(65_536):
@@ -29,7 +29,7 @@ def everything(connection: socket.socket) -> bytes:
 
 
 def pour(connection: socket.socket, data: bytes, at_most: int) -> int:
-    """Send the same again and again until the other side takes nothing for half a second; how much it has taken."""
+    """Send the same bytes until the server reads nothing for half a second; return how much was sent."""
     connection.settimeout(0.5)
     sent = 0
     with suppress(TimeoutError):
@@ -39,7 +39,7 @@ def pour(connection: socket.socket, data: bytes, at_most: int) -> int:
 
 
 def are_closed(connections: Sequence[socket.socket], seconds: float = IN_TIME) -> bool:
-    """Whether the other side closes all of them in time."""
+    """Whether the server closes all connections in time."""
     left = set(connections)
     deadline = time.monotonic() + seconds
     while left and time.monotonic() < deadline:
@@ -56,6 +56,6 @@ def _is_over(connection: socket.socket) -> bool:
 
 
 def rss_bytes(pid: int) -> int:
-    """The memory of a process."""
+    """Return the resident memory of a process."""
     status = (Path("/proc") / str(pid) / "status").read_text()
     return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))

@@ -1,4 +1,4 @@
-"""A tenant's failure leaves the other tenants untouched."""
+"""A damaged tenant does not affect the other tenants."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -8,15 +8,15 @@ import pytest
 
 from app.storage.redis_keys import TenantKeys, keys_of
 from tests.reliability.deployments import SERVER, Deployment, deployment
-from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, client_of, stored_log
+from tests.reliability.traffic import feed, feedback
 from tests.services import Service, wait_until
 
 pytestmark = pytest.mark.timeout(60)
 numbers = count()
 
-GARBAGE = b"\x00 this is no snapshot \xff"
-Damage = Callable[[Any, TenantKeys], None]  # done by a client of the store
+GARBAGE = b"\x00 not a snapshot \xff"
+Damage = Callable[[Any, TenantKeys], None]  # with a client of the store
 
 
 def in_all(kind: str) -> Damage:
@@ -27,7 +27,7 @@ def in_all(kind: str) -> Damage:
     return damage
 
 
-def of_another_kind(kind: str) -> Damage:
+def of_wrong_type(kind: str) -> Damage:
     def damage(client: Any, keys: TenantKeys) -> None:  # noqa: ANN401 - a client of any store
         client.delete(getattr(keys, kind))
         client.set(getattr(keys, kind), GARBAGE)
@@ -52,18 +52,18 @@ def foreign_header(client: Any, keys: TenantKeys) -> None:  # noqa: ANN401 - a c
 BEYOND_REPAIR = {
     "headers": in_all("headers"),
     "chunks": in_all("chunks"),
-    "kind-of-headers": of_another_kind("headers"),
-    "kind-of-log": of_another_kind("log"),
-    "kind-of-meta": of_another_kind("meta"),
+    "type-of-headers": of_wrong_type("headers"),
+    "type-of-log": of_wrong_type("log"),
+    "type-of-meta": of_wrong_type("meta"),
     "version": no_number,
 }
 REPAIRABLE = {"newest-header": newest_header, "foreign-header": foreign_header}
-IN_MEMORY = {f"held-{name}": BEYOND_REPAIR[name] for name in ("kind-of-log", "kind-of-meta", "version")}
+IN_MEMORY = {f"held-{name}": BEYOND_REPAIR[name] for name in ("type-of-log", "type-of-meta", "version")}
 
 
 @pytest.fixture(scope="module", params=[SERVER])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A service that was killed, and started again on a store in which many tenants are damaged, each in its way."""
+    """Start a service on a store in which many tenants are damaged, each in another way."""
     little = {"snapshots_kept": 2, "log_retention_events": 0}
     with deployment(request.param, tmp_path_factory.mktemp("damage"), **little) as made:
         (service,) = made.services
@@ -83,7 +83,7 @@ def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def service(deployed: Deployment) -> Iterator[Service]:
-    """The service; whatever the test does to its own tenant, another tenant goes on, here and through a replica."""
+    """Return the service; after the test, check that another tenant still learns, here and through a replica."""
     service, other = deployed.services
     yield service
     check(deployed.services, "healthy", feed(deployed.services, "healthy", 20, prefix=f"on-{next(numbers)}"))
@@ -93,7 +93,7 @@ def service(deployed: Deployment) -> Iterator[Service]:
 
 
 def take_snapshots(service: Service, tenant: str) -> None:
-    """Feedback with snapshots in between, so that the log is trimmed behind the oldest."""
+    """Give feedback with snapshots in between, so that the log is trimmed."""
     items = [feedback(k) for k in range(15)]
     for _ in range(3):
         service.post("/feedback/batch", {"tenant": tenant, "items": items}).raise_for_status()
@@ -102,7 +102,7 @@ def take_snapshots(service: Service, tenant: str) -> None:
 
 
 @pytest.mark.parametrize("tenant", BEYOND_REPAIR)
-def test_a_tenant_that_cannot_be_rebuilt_answers_503_and_the_others_work(service: Service, tenant: str) -> None:
+def test_a_tenant_that_cannot_be_rebuilt_gets_503_and_the_others_work(service: Service, tenant: str) -> None:
     for refused in (
         service.predict(tenant, features={"word:1": 1}),
         service.feedback(tenant, **feedback(1)),
@@ -140,20 +140,20 @@ def test_damage_to_a_tenant_in_memory_leaves_the_others_alone(
     assert service.request("GET", "/tenants").status_code == 200
 
 
-def test_a_tenant_at_its_limit_of_features_goes_on_and_so_do_the_others(deployed: Deployment, service: Service) -> None:
+def test_a_tenant_at_its_feature_limit_continues_to_learn(deployed: Deployment, service: Service) -> None:
     service.request("PUT", "/tenants/full", json={"max_features": 20}).raise_for_status()
     check(deployed.services, "full", feed(deployed.services, "full", 60))
     assert service.tenant("full")["features"] == 20
     assert service.tenant("full")["dropped_features"] > 0
 
 
-def test_a_damaged_tenant_can_be_deleted_and_begins_anew(deployed: Deployment, service: Service) -> None:
+def test_a_damaged_tenant_can_be_deleted_and_created_again(deployed: Deployment, service: Service) -> None:
     service.request("DELETE", "/tenants/headers").raise_for_status()
-    wait_until(lambda: service.status("/tenants/headers") == 404, "it is still there")
+    wait_until(lambda: service.status("/tenants/headers") == 404, "it still exists")
     check(deployed.services, "headers", feed(deployed.services, "headers", 10))
 
 
-def test_a_damaged_tenant_is_well_again_once_it_is_repaired(deployed: Deployment, service: Service) -> None:
+def test_a_damaged_tenant_recovers_once_its_data_is_repaired(deployed: Deployment, service: Service) -> None:
     assert service.status("/tenants/version") == 503
     with client_of(deployed.url) as client:
         client.hset(keys_of("version").meta, "version", 60)

@@ -1,4 +1,4 @@
-"""Exports of a real service: not made for a client that has gone, and only some at a time."""
+"""Exports of a real service: they end with their client, and their number is limited."""
 
 import socket
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from tests.reliability.sockets import IN_TIME
 from tests.reliability.test_metrics import samples
 from tests.services import Service, wait_until
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # they take long
+pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # slow
 EXPORT = b"GET /tenants/large/export HTTP/1.1\r\nhost: x\r\n\r\n"
 EXAMPLES, ACTIVE = 60, 20_000
-LITTLE = 4096  # bytes that the client's side takes before it is read
+LITTLE = 4096  # bytes of the client's receive buffer
 FILE = {"content-type": "application/octet-stream"}
 
 
@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def large_model() -> bytes:
-    """More than all buffers between a service and a client take."""
+    """Create a model that is larger than all buffers between service and client."""
     keys = np.random.default_rng(1).integers(1, 1 << 63, EXAMPLES * ACTIVE, np.uint64)
     starts = np.arange(EXAMPLES + 1) * ACTIVE
     state = TenantState()
@@ -36,7 +36,7 @@ def large_model() -> bytes:
 
 
 def begun(service: Service) -> socket.socket:
-    """An export whose client has taken the beginning of the answer, and nothing since."""
+    """Start an export whose client reads only the beginning."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LITTLE)
     connection.settimeout(IN_TIME)
@@ -47,12 +47,12 @@ def begun(service: Service) -> socket.socket:
 
 
 def exports(service: Service, status: int) -> int:
-    """How many exports have ended with this status."""
+    """Return how many exports have ended with this status."""
     found = samples(service, "sluice_http_requests_total", route="/tenants/{tenant}/export", status=str(status))
     return int(sum(sample.value for sample in found))
 
 
-def test_an_export_ends_when_its_client_goes(service: Service) -> None:
+def test_an_export_ends_when_its_client_disconnects(service: Service) -> None:
     whole, gone = exports(service, 200), exports(service, 499)
     with begun(service):
         assert exports(service, 499) == gone
@@ -65,14 +65,14 @@ def test_beyond_the_limit_an_export_is_refused_until_another_has_ended(service: 
     with begun(service), begun(service):
         refused = service.request("GET", "/tenants/large/export")
         assert (refused.status_code, refused.json()["type"]) == (503, "/problems/too-many-exports")
-        assert "2 exports are under way here, which is the limit (SLUICE_MAX_CONCURRENT" in refused.json()["detail"]
+        assert "2 exports are in progress here, which is the limit (SLUICE_MAX_CONCURRENT" in refused.json()["detail"]
         assert int(refused.headers["retry-after"]) >= 1
         assert service.predict("large", features={"a": 1}).status_code == 200
         assert service.request("POST", "/tenants/large/snapshot").status_code == 200
     wait_until(lambda: service.status("/tenants/large/export") == 200, "the places are not free again")
 
 
-def test_what_is_refused_or_only_asked_for_its_head_takes_no_place(service: Service) -> None:
+def test_refused_exports_and_head_requests_take_no_slot(service: Service) -> None:
     for _ in range(3):
         assert service.status("/tenants/none/export") == 404
         assert service.request("HEAD", "/tenants/large/export").status_code == 200

@@ -1,4 +1,4 @@
-"""What clients do all day, through two services, on every kind of store."""
+"""Everyday requests through two services, on every kind of store."""
 
 import threading
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.reliability.deployments import EMBEDDED, REDIS, Deployment, deployment
-from tests.reliability.feeding import feed, feedback
 from tests.reliability.oracle import check, stored_log
+from tests.reliability.traffic import feed, feedback
 from tests.services import Service, new_client, wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -24,7 +24,7 @@ def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def tenant() -> str:
-    """A tenant of the test's own."""
+    """Return the name of a tenant for this test only."""
     return f"tenant-{next(numbers)}"
 
 
@@ -32,12 +32,12 @@ def test_two_replicas_that_are_both_fed_agree(deployed: Deployment, tenant: str)
     check(deployed.services, tenant, feed(deployed.services, tenant, 200))
 
 
-def test_what_one_was_told_the_other_knows_soon(deployed: Deployment, tenant: str) -> None:
+def test_feedback_to_one_service_reaches_the_other(deployed: Deployment, tenant: str) -> None:
     one, other = deployed.services
     other.feedback(tenant, **feedback(0)).raise_for_status()
     version = one.feedback(tenant, **feedback(1)).json()["version"]
-    assert one.predict(tenant, features={"word:1": 1}).json()["version"] == version  # whoever was told knows at once
-    wait_until(lambda: other.tenant(tenant)["version"] == version, "the other does not learn of it")
+    assert one.predict(tenant, features={"word:1": 1}).json()["version"] == version  # on the same service at once
+    wait_until(lambda: other.tenant(tenant)["version"] == version, "the other does not learn it")
 
 
 def test_a_retry_from_many_clients_at_once_has_one_effect_and_one_answer(deployed: Deployment, tenant: str) -> None:
@@ -60,11 +60,11 @@ def test_a_feedback_id_with_another_label_or_input_is_a_conflict(deployed: Deplo
     assert other.tenant(tenant)["version"] == 1
 
 
-def test_a_prediction_of_one_gets_its_feedback_through_the_other(deployed: Deployment, tenant: str) -> None:
+def test_feedback_may_go_through_another_service_than_the_prediction(deployed: Deployment, tenant: str) -> None:
     one, other = deployed.services
     feed(deployed.services, tenant, 20)
     predicted = one.predict(tenant, features=feedback(4)["features"]).json()
-    feed(deployed.services, tenant, 20, prefix="since")  # so that the model now says something else
+    feed(deployed.services, tenant, 20, prefix="since")  # so that the model has changed
     given = other.feedback(tenant, prediction_id=predicted["prediction_id"], label=1)
     given.raise_for_status()
     assert given.json()["served"] == {"label": predicted["label"], "score": predicted["score"]}
@@ -72,13 +72,13 @@ def test_a_prediction_of_one_gets_its_feedback_through_the_other(deployed: Deplo
     check(deployed.services, tenant)
 
 
-def test_a_prediction_that_nobody_made_is_gone(deployed: Deployment, tenant: str) -> None:
+def test_an_invented_prediction_id_gets_410(deployed: Deployment, tenant: str) -> None:
     refused = deployed.services[0].feedback(tenant, prediction_id="0123456789ab-1-0", label=1)
     assert refused.status_code == 410
     assert refused.json()["type"] == "/problems/prediction-expired"
 
 
-def test_a_change_of_configuration_reaches_the_other(deployed: Deployment, tenant: str) -> None:
+def test_a_configuration_change_reaches_the_other_service(deployed: Deployment, tenant: str) -> None:
     one, other = deployed.services
     feed(deployed.services, tenant, 10)
     one.request("PUT", f"/tenants/{tenant}", json={"threshold": 0.5}).raise_for_status()
@@ -87,7 +87,7 @@ def test_a_change_of_configuration_reaches_the_other(deployed: Deployment, tenan
     assert other.tenant(tenant)["config"]["threshold"] == 0.5
 
 
-def test_a_deleted_tenant_is_gone_for_both_and_begins_anew(deployed: Deployment, tenant: str) -> None:
+def test_a_deleted_tenant_is_gone_on_both_and_can_be_created_again(deployed: Deployment, tenant: str) -> None:
     one, other = deployed.services
     feed(deployed.services, tenant, 10)
     one.request("DELETE", f"/tenants/{tenant}").raise_for_status()
@@ -96,9 +96,7 @@ def test_a_deleted_tenant_is_gone_for_both_and_begins_anew(deployed: Deployment,
     assert list(deployed.folder.glob("*/data/rescued/*")) == []
 
 
-def test_after_snapshots_and_a_restart_all_is_there_and_a_retry_gets_the_first_answer(
-    deployed: Deployment, tenant: str
-) -> None:
+def test_after_a_restart_nothing_is_lost_and_a_retry_gets_the_first_answer(deployed: Deployment, tenant: str) -> None:
     one, other = deployed.services
     fed = feed(deployed.services, tenant, 30)
     snapshot = one.post(f"/tenants/{tenant}/snapshot", None)
@@ -107,7 +105,7 @@ def test_after_snapshots_and_a_restart_all_is_there_and_a_retry_gets_the_first_a
     assert stored_log(deployed.url, tenant).snapshots.keys() == {snapshot.json()["version"]}
     assert other.terminate().code == 0
     log = stored_log(deployed.url, tenant)
-    assert max(log.snapshots) == log.version  # the one of the shutdown
+    assert max(log.snapshots) == log.version  # taken at shutdown
     since = feed([one], tenant, 20, prefix="since")
     other.start()
     check(deployed.services, tenant, fed, fed_again, since)
@@ -117,7 +115,7 @@ def test_after_snapshots_and_a_restart_all_is_there_and_a_retry_gets_the_first_a
 
 
 def retried_at_once(services: list[Service], tenant: str, clients: int) -> list[dict[str, Any]]:
-    """The same feedback by many clients through all services at the same moment."""
+    """Send the same feedback from many clients through all services at once."""
     answers: list[dict[str, Any]] = []
     together = threading.Barrier(clients)
 

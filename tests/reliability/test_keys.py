@@ -1,4 +1,4 @@
-"""Keys of real services: made by the command line, known to every worker, gone soon after they are revoked."""
+"""API keys of real services: created by the command line, known to every worker, refused soon after revocation."""
 
 import os
 import subprocess
@@ -11,8 +11,8 @@ import pytest
 from tests.reliability.deployments import Deployment, deployment, on_a_server
 from tests.services import ROOT, Service, wait_until
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.e2e]  # they take long
-PATIENT = {"wrong_keys_per_second": 0}  # a wrong key is tried again and again, until every worker refuses it
+pytestmark = [pytest.mark.timeout(60), pytest.mark.e2e]  # slow
+PATIENT = {"wrong_keys_per_second": 0}  # the test repeats a wrong key until every worker refuses it
 EXAMPLE: dict[str, Any] = {"tenant": "acme", "features": {"a": 1}}
 
 
@@ -41,12 +41,12 @@ def new_key(environment: dict[str, str], roles: str, tenants: str = "*") -> str:
 
 
 def wait_for_the_door(service: Service) -> None:
-    """Until the service has heard of the first key."""
-    wait_until(lambda: statuses(service, "", 1) == {401}, "the first key does not close the door")
+    """Wait until the service knows the first key."""
+    wait_until(lambda: statuses(service, "", 1) == {401}, "the first key does not end open access")
 
 
 def statuses(service: Service, key: str, times: int = 8) -> set[int]:
-    """Of several requests on connections of their own, so that every worker is asked."""
+    """Return the statuses of several requests on new connections, which reach every worker."""
     return {
         service.request("POST", "/predict", json=EXAMPLE, headers={"X-API-Key": key, "Connection": "close"}).status_code
         for _ in range(times)
@@ -59,12 +59,12 @@ def test_a_revoked_key_is_refused_by_every_worker_of_every_service_soon(kind: st
         environment = environment_of(deployed)
         key = new_key(environment, "predict")
         for service in deployed.services:
-            wait_until(lambda service=service: statuses(service, "") == {401}, "the first key does not close the door")  # type: ignore[misc]
+            wait_until(lambda service=service: statuses(service, "") == {401}, "the first key does not end open access")  # type: ignore[misc]
             assert statuses(service, key) == {200}
-        new_key(environment, "metrics")  # so that the door stays closed
+        new_key(environment, "metrics")  # so that access stays restricted
         assert sluice(environment, "keys", "revoke", key.split("_")[1]).returncode == 0
         for service in deployed.services:
-            wait_until(lambda service=service: statuses(service, key) == {401}, "the key is still good")  # type: ignore[misc]
+            wait_until(lambda service=service: statuses(service, key) == {401}, "the key is still valid")  # type: ignore[misc]
 
 
 def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Pa
 
 
 @on_a_server
-def test_while_the_store_is_away_known_keys_are_good_and_others_are_not(kind: str, tmp_path: Path) -> None:
+def test_while_the_store_is_down_known_keys_are_accepted(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         key = new_key(environment_of(deployed), "predict")
@@ -98,21 +98,21 @@ def test_while_the_store_is_away_known_keys_are_good_and_others_are_not(kind: st
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104 - it must refuse
-def test_where_others_can_come_it_does_not_start_without_a_key(tmp_path: Path, host: str) -> None:
+def test_a_public_service_does_not_start_without_a_key(tmp_path: Path, host: str) -> None:
     environment = {"SLUICE_DATA_DIR": str(tmp_path / "data"), "SLUICE_HOST": host, "SLUICE_PORT": "0"}
     done = sluice(environment, "serve")
     assert done.returncode == 1
-    assert f"{host} can be reached from other machines, and there is no key yet" in done.stderr
+    assert f"{host} can be reached from other machines, and no key exists yet" in done.stderr
 
 
-def test_on_its_own_machine_it_says_that_it_is_open(tmp_path: Path) -> None:
+def test_a_local_service_logs_that_it_is_open(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         assert service.post("/predict", EXAMPLE).status_code == 200
-        assert service.log().count("open to this machine, because there is no key yet") == 1
+        assert service.log().count("no key exists yet, so every caller on this machine has access") == 1
 
 
-def test_commands_that_ask_a_service_bring_a_key_along(tmp_path: Path) -> None:
+def test_commands_send_their_key_to_the_service(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, **PATIENT) as deployed:
         (service,) = deployed.services
         service.feedback("acme", features={"a": 1}, label=1).raise_for_status()

@@ -1,12 +1,12 @@
-"""kill -9 of whatever can be killed, under feedback from many: what was acknowledged is there afterwards, once."""
+"""kill -9 of each kind of process under feedback: every acknowledged label is in the log afterwards, once."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.reliability.deployments import EMBEDDED, REDIS, deployment, on_a_server
-from tests.reliability.feeding import Feeder, feed
 from tests.reliability.oracle import check
+from tests.reliability.traffic import Feeder, feed
 from tests.services import Service, wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -15,14 +15,14 @@ SOME = 120  # labels before and after
 
 
 @pytest.mark.parametrize("kind", [EMBEDDED, REDIS])
-def test_a_killed_worker_loses_nothing_and_comes_back_by_itself(kind: str, tmp_path: Path) -> None:
+def test_a_killed_worker_loses_nothing_and_is_restarted(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path, workers=2) as deployed:
         (service,) = deployed.services
         with Feeder(deployed.services, "acme") as feeder:
             feeder.wait_for(SOME)
             killed = service.kill_worker()
             feeder.wait_for(SOME)
-        wait_until(lambda: len(service.worker_pids()) == 2, "the worker does not come back")
+        wait_until(lambda: len(service.worker_pids()) == 2, "the worker is not restarted")
         assert killed not in service.worker_pids()
         check(deployed.services, "acme", feeder)
 
@@ -52,19 +52,19 @@ def test_a_killed_store_with_append_only_file_loses_nothing(kind: str, tmp_path:
         check(deployed.services, "acme", feeder)
 
 
-def test_a_killed_embedded_store_loses_nothing_and_comes_back_by_itself(tmp_path: Path) -> None:
+def test_a_killed_embedded_store_loses_nothing_and_is_restarted(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path) as deployed:
         (service,) = deployed.services
         with Feeder(deployed.services, "acme") as feeder:
             feeder.wait_for(SOME)
             service.kill_valkey()
             feeder.wait_for(SOME)
-        assert "the embedded Valkey died (signal 9); starting it anew" in service.log()
+        assert "the embedded Valkey died (signal 9); restarting it" in service.log()
         check(deployed.services, "acme", feeder)
 
 
 def test_feedback_that_is_retried_until_it_is_acknowledged_counts_once(tmp_path: Path) -> None:
-    """The label that a kill left in doubt is in the log or not; the client need not know."""
+    """The label in flight during a kill is in the log or not; the client need not know."""
     with deployment("embedded", tmp_path) as deployed:
         (service,) = deployed.services
         with Feeder(deployed.services, "acme", retry=True) as feeder:
@@ -76,19 +76,19 @@ def test_feedback_that_is_retried_until_it_is_acknowledged_counts_once(tmp_path:
         assert log.feedback_ids.keys() == feeder.acknowledged.keys()
 
 
-def test_after_a_kill_of_the_parent_alone_workers_leave_and_the_next_start_takes_over(tmp_path: Path) -> None:
+def test_after_a_kill_of_the_parent_workers_end_and_the_next_start_takes_over(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, workers=2) as deployed:
         (service,) = deployed.services
         feeder = feed(deployed.services, "acme", SOME)
         service.kill_parent()
-        wait_until(lambda: service.orphans() == service.valkeys(), "the workers do not leave")
+        wait_until(lambda: service.orphans() == service.valkeys(), "the workers do not end")
         (orphan,) = service.valkeys()
         service.start()
         wait_until(lambda: orphan not in service.valkeys(), "the orphan is still there")
         check(deployed.services, "acme", feeder)
 
 
-def test_a_second_service_on_the_same_data_ends_with_a_sentence(tmp_path: Path) -> None:
+def test_a_second_service_on_the_same_data_is_refused(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path) as deployed:
         (first,) = deployed.services
         feeder = feed(deployed.services, "acme", 10)

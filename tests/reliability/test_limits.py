@@ -1,4 +1,4 @@
-"""Slow and hostile clients, and too many requests, against real services: each is refused, and the others go on."""
+"""Slow and hostile clients and too many requests are refused, and other clients are served."""
 
 import os
 import re
@@ -17,19 +17,19 @@ import msgspec
 import pytest
 
 from tests.reliability.deployments import deployment, on_a_server
-from tests.reliability.feeding import feedback
 from tests.reliability.sockets import IN_TIME, are_closed, connected, everything, pour, rss_bytes
 from tests.reliability.test_metrics import samples
+from tests.reliability.traffic import feedback
 from tests.services import Service, new_client, wait_until
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # they wait for what takes long
+pytestmark = [pytest.mark.timeout(90), pytest.mark.e2e]  # slow
 
 HEAD = b"POST /predict HTTP/1.1\r\nhost: x\r\n"
 LINES = HEAD.replace(b"/predict", b"/predict/batch") + b"content-type: application/x-ndjson\r\n"
 LINE = b'{"tenant":"acme","features":{"a":1,"b":2,"c":3},"explain":3}\n'
 MANY = 300
-FULL = 200_000_000  # bytes; more than any buffer takes
-LITTLE = 1.5  # how much memory may grow, as a ratio
+FULL = 200_000_000  # bytes; more than any buffer
+LITTLE = 1.5  # limit of memory growth, as a ratio
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def refused_for(service: Service, reason: str) -> float:
     return float(sample.value)
 
 
-def test_heads_that_do_not_end_are_closed_in_time_and_others_are_served_meanwhile(service: Service) -> None:
+def test_incomplete_heads_are_closed_in_time_and_others_are_served(service: Service) -> None:
     answers_still(service)
     before = rss_bytes(service.pid)
     with ExitStack() as open_until_the_end:
@@ -80,7 +80,7 @@ def test_heads_that_do_not_end_are_closed_in_time_and_others_are_served_meanwhil
     assert rss_bytes(service.pid) < LITTLE * before
 
 
-def test_connections_that_say_nothing_are_closed_and_take_little_memory(service: Service) -> None:
+def test_silent_connections_are_closed_and_take_little_memory(service: Service) -> None:
     answers_still(service)
     before = rss_bytes(service.pid)
     with ExitStack() as open_until_the_end:
@@ -98,7 +98,7 @@ def test_a_flood_of_headers_is_refused(service: Service) -> None:
         except ConnectionError:
             pass
         answer = everything(connection)
-    assert answer[:12] in {b"", b"HTTP/1.1 431"}  # whoever goes on sending may not get to read it
+    assert answer[:12] in {b"", b"HTTP/1.1 431"}  # a client that still sends may not be able to read the answer
     with connected(service, HEAD + b"x: " + b"y" * 9000 + b"\r\n\r\n") as connection:
         head, _, body = everything(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
@@ -114,7 +114,7 @@ def test_a_body_that_stalls_gets_408(service: Service) -> None:
     answers_still(service)
 
 
-def test_a_stream_that_stalls_is_answered_so_far_and_ended(service: Service) -> None:
+def test_a_stream_that_stalls_gets_its_answers_so_far_and_ends(service: Service) -> None:
     with connected(service, LINES + b"content-length: 10000\r\n\r\n" + 3 * LINE + LINE[:9]) as connection:
         head, _, body = everything(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -130,7 +130,7 @@ def test_an_idle_connection_is_kept_for_a_while(service: Service) -> None:
         assert time.monotonic() - begin > 1.5
 
 
-def test_a_client_that_does_not_read_is_not_worked_for(service: Service) -> None:
+def test_a_client_that_does_not_read_is_not_served(service: Service) -> None:
     answers_still(service)
     before = rss_bytes(service.pid)
     with ExitStack() as open_until_the_end:
@@ -138,12 +138,12 @@ def test_a_client_that_does_not_read_is_not_worked_for(service: Service) -> None
             connection = open_until_the_end.enter_context(
                 connected(service, LINES + b"content-length: 1000000000\r\n\r\n")
             )
-            assert pour(connection, LINE * 1000, FULL) < FULL  # then nothing is read from it any more
+            assert pour(connection, LINE * 1000, FULL) < FULL  # the service stops reading
         assert rss_bytes(service.pid) < LITTLE * before
         answers_still(service)
 
 
-def test_an_export_waits_for_its_reader_and_is_whole_in_the_end(service: Service) -> None:
+def test_an_export_waits_for_a_slow_reader_and_is_complete(service: Service) -> None:
     features = {f"feature-{number}": 1 for number in range(15_000)}
     for part in range(4):
         body = {f"{name}-{part}": value for name, value in features.items()}
@@ -158,7 +158,7 @@ def test_an_export_waits_for_its_reader_and_is_whole_in_the_end(service: Service
     assert received.endswith(b"0\r\n\r\n")
 
 
-def test_a_caller_who_asks_too_often_is_refused_and_served_again(tmp_path: Path) -> None:
+def test_a_caller_beyond_its_rate_is_refused_and_served_again(tmp_path: Path) -> None:
     with Service(tmp_path, requests_per_second=5) as service:
         service.start()
         body = {"tenant": "acme", "features": {"a": 1}}
@@ -179,7 +179,7 @@ def test_a_caller_who_asks_too_often_is_refused_and_served_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("proxies", "trusted"), [(None, False), ("10.0.0.0/8", False), ("10.0.0.0/8,127.0.0.1", True)])
-def test_only_a_trusted_proxy_says_who_asks(tmp_path: Path, proxies: str | None, trusted: bool) -> None:
+def test_only_a_trusted_proxy_names_the_client(tmp_path: Path, proxies: str | None, trusted: bool) -> None:
     with Service(tmp_path, requests_per_second=1, trusted_proxies=proxies) as service:
         service.start()
         body = {"tenant": "acme", "features": {"a": 1}}
@@ -191,14 +191,14 @@ def test_only_a_trusted_proxy_says_who_asks(tmp_path: Path, proxies: str | None,
         assert answers == ({200} if trusted else {200, 429})
 
 
-def test_several_workers_count_the_requests_of_a_caller_together(tmp_path: Path) -> None:
+def test_workers_share_the_rate_of_a_caller(tmp_path: Path) -> None:
     rate = 20
     with Service(tmp_path, workers=2, requests_per_second=rate) as service:
         service.start()
         assert len(service.each_worker("/livez")) == 2
         time.sleep(1.1)  # the bucket is full
         begin, served = time.monotonic(), 0
-        while predict_from(service, "") == 200:  # each by a connection of its own, so by either worker
+        while predict_from(service, "") == 200:  # on new connections, so through either worker
             served += 1
         assert rate <= served <= rate * (1.0 + time.monotonic() - begin) + 1
 
@@ -209,10 +209,10 @@ def predict_from(service: Service, address: str) -> int:
         return client.post(f"{service.url}/predict", json=body, headers={"x-forwarded-for": address}).status_code
 
 
-def test_beyond_the_limit_connections_are_refused_and_those_that_are_there_go_on(tmp_path: Path) -> None:
+def test_beyond_the_limit_connections_are_refused_and_open_ones_stay(tmp_path: Path) -> None:
     with Service(tmp_path, max_connections=20) as service, ExitStack() as open_until_the_end:
         service.start()
-        answers_still(service)  # by the one connection that it keeps
+        answers_still(service)  # on its open connection
         service.client.get(f"{service.url}/livez")
         held = [open_until_the_end.enter_context(connected(service)) for _ in range(19)]
         with new_client() as client:
@@ -230,18 +230,18 @@ def test_beyond_the_limit_connections_are_refused_and_those_that_are_there_go_on
 
 
 @on_a_server
-def test_beyond_the_limit_requests_are_refused_at_once_and_the_others_answered(kind: str, tmp_path: Path) -> None:
+def test_beyond_the_limit_requests_are_refused_at_once_and_others_answered(kind: str, tmp_path: Path) -> None:
     patient = {"max_concurrent_requests": 4}
     with (
         deployment(kind, tmp_path, number=0) as deployed,
         Service(tmp_path / "one", redis_url=f"{deployed.url}?socket_timeout=30", **patient) as service,
     ):
-        service.start()  # which waits for a store that hangs longer than this test may take
+        service.start()  # its store timeout is longer than this test
         service.feedback("acme", **feedback(0)).raise_for_status()
         with ThreadPoolExecutor(4) as threads:
             deployed.server.freeze()
             hanging = [threads.submit(give, service, number) for number in range(1, 5)]
-            wait_until(lambda: under_way(service) == 4, "they do not hang")
+            wait_until(lambda: in_progress(service) == 4, "they do not hang")
             refused = service.predict("acme", features={"a": 1})
             assert not any(each.done() for each in hanging)
             assert service.status("/livez") == 200
@@ -251,7 +251,7 @@ def test_beyond_the_limit_requests_are_refused_at_once_and_the_others_answered(k
         assert refused.headers["retry-after"] == "1"
         assert service.feedback("acme", **feedback(6)).status_code == 200
         assert refused_for(service, "concurrency") == 1
-        assert "requests are refused: too many requests are under way" in service.log()
+        assert "refusing requests: too many requests are in progress" in service.log()
 
 
 def give(service: Service, number: int) -> int:
@@ -259,19 +259,19 @@ def give(service: Service, number: int) -> int:
         return client.post(f"{service.url}/feedback", json={"tenant": "acme", **feedback(number)}).status_code
 
 
-def under_way(service: Service) -> int:
+def in_progress(service: Service) -> int:
     page = service.request("GET", "/metrics").text
     found = re.search(r"^sluice_http_requests_in_progress{.*} (\S+)", page, re.MULTILINE)
     assert found
     return int(float(found[1]))
 
 
-def test_what_has_waited_too_long_for_its_turn_is_refused_and_the_next_is_served(tmp_path: Path) -> None:
+def test_a_request_that_waited_too_long_is_refused(tmp_path: Path) -> None:
     with Service(tmp_path, max_lag_milliseconds=300) as service:
         service.start()
         answers_still(service)
         with ThreadPoolExecutor(3) as threads:
-            os.kill(service.pid, signal.SIGSTOP)  # as if it computed something very long
+            os.kill(service.pid, signal.SIGSTOP)  # as in a very long computation
             waiting = [threads.submit(service.predict, "acme", features={"a": 1}) for _ in range(2)]
             healthy = threads.submit(service.status, "/livez")
             time.sleep(1.0)

@@ -1,4 +1,4 @@
-"""The store loses what it had while services run: they notice, say so, and do what docs/operations.md promises."""
+"""The store loses data while services run: they repair it as docs/operations.md promises."""
 
 import shutil
 from collections import Counter
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.reliability.deployments import SERVER, Deployment, deployment
-from tests.reliability.feeding import Feeder, feed
 from tests.reliability.oracle import check, check_once, client_of, version_of, wait_for_labels
+from tests.reliability.traffic import Feeder, feed
 from tests.servers import DURABLE, Server
 from tests.services import Service, wait_until
 
@@ -24,7 +24,7 @@ BINARY = {"content-type": "application/octet-stream"}
 
 @pytest.fixture(scope="module", params=[SERVER])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Shared by the tests: a loss is a loss for all tenants, and each test looks at its own."""
+    """Shared by the tests: a loss affects all tenants, and each test checks its own."""
     with deployment(request.param, tmp_path_factory.mktemp("losses"), number=2) as made:
         yield made
 
@@ -34,12 +34,12 @@ def tenant() -> str:
     return f"tenant-{next(numbers)}"
 
 
-def test_an_emptied_embedded_store_gets_back_what_the_services_know(tmp_path: Path) -> None:
+def test_an_emptied_embedded_store_is_refilled_by_the_services(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, number=2) as deployed:
         check_emptied(deployed, "acme")
 
 
-def test_an_emptied_store_gets_back_what_the_services_know(deployed: Deployment, tenant: str) -> None:
+def test_an_emptied_store_is_refilled_by_the_services(deployed: Deployment, tenant: str) -> None:
     check_emptied(deployed, tenant)
 
 
@@ -48,11 +48,11 @@ def check_emptied(deployed: Deployment, tenant: str) -> None:
     feed(deployed.services, "other", 10, prefix=tenant)
     stood = settled(deployed.services, tenant)
     empty(deployed)
-    wait_until(lambda: all(version_of(deployed.url, name) for name in (tenant, "other")), "nothing is put back")
+    wait_until(lambda: all(version_of(deployed.url, name) for name in (tenant, "other")), "no tenant is put back")
     assert settled(deployed.services, tenant) == stood
-    said = f"the store had lost tenant {tenant}; it was put back as of version {stood['version']}"
-    assert any(said in service.readiness()["log"]["detail"] for service in deployed.services)
-    assert any(said in service.log() for service in deployed.services)
+    message = f"the store had lost tenant {tenant}; it was put back at version {stood['version']}"
+    assert any(message in service.readiness()["log"]["detail"] for service in deployed.services)
+    assert any(message in service.log() for service in deployed.services)
     check(deployed.services, tenant, feed(deployed.services, tenant, SOME, prefix="after"))
     assert deployed.services[0].tenant(tenant)["version"] >= stood["version"] + SOME
     assert deployed.rescued(tenant) == []
@@ -69,17 +69,17 @@ def test_a_store_that_is_emptied_under_feedback_keeps_every_label(deployed: Depl
     assert deployed.rescued(tenant) == []
 
 
-def test_what_an_older_copy_lacks_is_appended_again(deployed: Deployment, tenant: str, tmp_path: Path) -> None:
+def test_events_that_an_older_copy_lacks_are_appended_again(deployed: Deployment, tenant: str, tmp_path: Path) -> None:
     before = feed(deployed.services, tenant, SOME)
     older = copy_of(deployed.server, tmp_path)
     after = feed(deployed.services, tenant, SOME, prefix="after")
     stood = settled(deployed.services, tenant)
-    put_in_place(deployed.server, older)
-    wait_until(lambda: version_of(deployed.url, tenant) == stood["version"], "nothing is appended again")
+    restore(deployed.server, older)
+    wait_until(lambda: version_of(deployed.url, tenant) == stood["version"], "the events are not appended again")
     check(deployed.services, tenant, before, after)
     assert deployed.services[0].digest(tenant) == stood["digest"]
-    said = f"the log of tenant {tenant} had lost {len(after.acknowledged)} events; they were appended again"
-    assert any(said in service.log() for service in deployed.services)
+    message = f"the log of tenant {tenant} had lost {len(after.acknowledged)} events; they were appended again"
+    assert any(message in service.log() for service in deployed.services)
     check(deployed.services, tenant, before, after, feed(deployed.services, tenant, SOME, prefix="on"))
     assert deployed.rescued(tenant) == []
 
@@ -89,28 +89,27 @@ def test_an_older_copy_under_feedback_loses_no_label(deployed: Deployment, tenan
         feeder.wait_for(SOME)
         older = copy_of(deployed.server, tmp_path)
         feeder.wait_for(SOME)
-        put_in_place(deployed.server, older)
+        restore(deployed.server, older)
         feeder.wait_for(SOME)
     wait_for_labels(deployed.url, tenant, feeder)
     check_once(check(deployed.services, tenant))
 
 
-def test_what_is_known_is_appended_behind_another_history(deployed: Deployment, tenant: str, tmp_path: Path) -> None:
+def test_known_events_are_appended_behind_another_history(deployed: Deployment, tenant: str, tmp_path: Path) -> None:
     before = feed(deployed.services, tenant, SOME)
     older = copy_of(deployed.server, tmp_path)
     after = feed(deployed.services, tenant, SOME, prefix="after")
     settled(deployed.services, tenant)
-    others = write_on(older, deployed, tenant, 2 * SOME)
-    put_in_place(deployed.server, older)
+    others = feed_copy(older, deployed, tenant, 2 * SOME)
+    restore(deployed.server, older)
     wait_for_labels(deployed.url, tenant, before, after, others)
     labels = [name for feeder in (before, after, others) for name in feeder.acknowledged]
     assert check(deployed.services, tenant).feedback_ids == Counter(labels)
     assert deployed.rescued(tenant) == []
 
 
-@pytest.mark.parametrize("others", [0, 2 * SOME])
-def test_a_history_that_nobody_can_complete_counts_and_what_was_known_is_rescued(
-    deployed: Deployment, tenant: str, others: int, tmp_path: Path
+def test_an_unknown_history_wins_and_the_state_in_memory_is_rescued(
+    deployed: Deployment, tenant: str, tmp_path: Path
 ) -> None:
     fed = [feed(deployed.services, tenant, SOME)]
     older = copy_of(deployed.server, tmp_path)
@@ -120,12 +119,11 @@ def test_a_history_that_nobody_can_complete_counts_and_what_was_known_is_rescued
     for service in deployed.services:
         service.terminate()
     for service in deployed.services:
-        service.start()  # from the snapshot alone: they do not know any more what the last events were
+        service.start()  # from the snapshot alone: they do not know the last events
         assert service.digest(tenant) == stood["digest"]
-    if others:
-        fed.append(write_on(older, deployed, tenant, others))
-    put_in_place(deployed.server, older)
-    wait_until(lambda: len(deployed.rescued(tenant)) == 2, "nothing is rescued")
+    fed.append(feed_copy(older, deployed, tenant, 2 * SOME))
+    restore(deployed.server, older)
+    wait_until(lambda: len(deployed.rescued(tenant)) == 2, "no state is rescued")
     log = check(deployed.services, tenant, *fed)
     assert log.version == sum(len(feeder.acknowledged) for feeder in fed)
     check_rescue(deployed, tenant, stood)
@@ -133,7 +131,7 @@ def test_a_history_that_nobody_can_complete_counts_and_what_was_known_is_rescued
 
 
 def check_rescue(deployed: Deployment, tenant: str, stood: dict[str, Any]) -> None:
-    """There is a file that can be imported, and the service has said where."""
+    """Check that /readyz names a file that can be imported."""
     service = deployed.services[0]
     (path,) = (service.data_dir / "rescued").glob(f"{tenant}-{stood['version']}-*")
     assert str(path) in service.readiness()["log"]["detail"]
@@ -143,7 +141,7 @@ def check_rescue(deployed: Deployment, tenant: str, stood: dict[str, Any]) -> No
 
 
 def settled(services: Sequence[Service], tenant: str) -> dict[str, Any]:
-    """The state on which all services have come to agree."""
+    """Return the state once all services agree on it."""
     check(services, tenant)
     return services[0].tenant(tenant)
 
@@ -154,21 +152,21 @@ def empty(deployed: Deployment) -> None:
 
 
 def copy_of(server: Server, folder: Path) -> Path:
-    """A copy of the server's data as of now. Every write is on the disk before it is acknowledged."""
+    """Copy the server's data. Every write is on disk before it is acknowledged."""
     shutil.copytree(server.folder / "appendonlydir", folder / "appendonlydir")
     return folder
 
 
-def put_in_place(server: Server, older: Path) -> None:
-    """Stop the server, put older data in the place of its own, and start it."""
+def restore(server: Server, older: Path) -> None:
+    """Replace the server's data by older data."""
     server.kill()
     shutil.rmtree(server.folder / "appendonlydir")
     shutil.copytree(older / "appendonlydir", server.folder / "appendonlydir")
     server.start()
 
 
-def write_on(older: Path, deployed: Deployment, tenant: str, number: int) -> Feeder:
-    """Let another service go on with a copy."""
+def feed_copy(older: Path, deployed: Deployment, tenant: str, number: int) -> Feeder:
+    """Give feedback through another service on a copy."""
     with (
         Server(deployed.server.program, older, *DURABLE) as server,
         Service(older / "service", redis_url=server.url) as service,

@@ -1,4 +1,4 @@
-"""Tenants come into memory when they are needed, once, and leave it when there is no room."""
+"""Tenants are loaded once when they are needed, and evicted when memory is short."""
 
 import threading
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.reliability.deployments import Deployment, deployment
-from tests.reliability.feeding import feed
 from tests.reliability.oracle import check
+from tests.reliability.traffic import feed
 from tests.services import Service, new_client
 
 pytestmark = pytest.mark.timeout(60)
 
-BUDGET = 16 << 20  # the least that can be set
+BUDGET = 16 << 20  # the lowest valid value
 FEATURES = 6000  # of each tenant
 
 
@@ -24,12 +24,12 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 
 def loaded(service: Service) -> set[str]:
-    """The names of the tenants in memory."""
+    """Return the names of the tenants in memory."""
     listed = service.request("GET", "/tenants?limit=1000").json()["tenants"]
     return {each["tenant"] for each in listed if each["loaded"]}
 
 
-def test_tenants_leave_memory_the_least_recently_used_first_and_come_back_the_same(deployed: Deployment) -> None:
+def test_tenants_are_evicted_least_recently_used_first_and_reloaded_unchanged(deployed: Deployment) -> None:
     (service,) = deployed.services
     features = {f"feature-{k}": 1 + k % 7 for k in range(FEATURES)}
     stood = {}
@@ -38,7 +38,7 @@ def test_tenants_leave_memory_the_least_recently_used_first_and_come_back_the_sa
         service.feedback(tenant, features=features, label=1, feedback_id="first").raise_for_status()
         service.feedback(tenant, features={"feature-1": number + 1}, label=-1).raise_for_status()
         stood[tenant] = service.tenant(tenant)
-        service.predict("large-00", features={"feature-1": 1})  # which is used all the time
+        service.predict("large-00", features={"feature-1": 1})  # recently used
     assert sum(shown["memory_bytes"] for shown in stood.values()) > BUDGET
     assert sum(stood[name]["memory_bytes"] for name in loaded(service)) <= BUDGET
     assert {"large-00", "large-49"} <= loaded(service)

@@ -1,4 +1,4 @@
-"""Metrics of real services: every label is counted once, whoever follows the log; and they are there in an outage."""
+"""Metrics of real services: every label is counted once, and metrics are available in an outage."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from tests.reliability.deployments import deployment, on_a_server
-from tests.reliability.feeding import Feeder, feed
 from tests.reliability.oracle import check
+from tests.reliability.traffic import Feeder, feed
 from tests.services import Service, wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -25,7 +25,7 @@ def samples(service: Service, name: str, **labels: str) -> list[Sample]:
 
 
 def counted(services: Iterable[Service], name: str, tenant: str = "acme") -> Counter[tuple[str, str]]:
-    """The cells of a confusion counter, over all workers of all services."""
+    """Return the cells of a confusion counter, over all workers of all services."""
     cells: Counter[tuple[str, str]] = Counter()
     for service in services:
         for sample in samples(service, name, tenant=tenant):
@@ -34,7 +34,7 @@ def counted(services: Iterable[Service], name: str, tenant: str = "acme") -> Cou
 
 
 def answered(feeder: Feeder) -> Counter[tuple[str, str]]:
-    """The same by the answers that the clients got."""
+    """Return the same cells from the answers to the clients."""
     return Counter((WORDS[each["label"]], WORDS[each["predicted"]]) for each in feeder.acknowledged.values())
 
 
@@ -73,7 +73,7 @@ def test_a_retry_is_counted_once(tmp_path: Path) -> None:
         assert counted([service], "sluice_labels_total") == {("anomaly", "normal"): 1}
 
 
-def test_what_was_served_is_counted_beside_what_the_model_says_now(tmp_path: Path) -> None:
+def test_served_verdicts_are_counted_beside_current_ones(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path) as deployed:
         (service,) = deployed.services
         early = service.predict("acme", features={"a": 1}).json()["prediction_id"]
@@ -85,8 +85,8 @@ def test_what_was_served_is_counted_beside_what_the_model_says_now(tmp_path: Pat
         assert delays.value == 1.0
 
 
-@pytest.mark.e2e  # it takes long
-def test_a_worker_that_was_killed_is_followed_by_one_in_its_place(tmp_path: Path) -> None:
+@pytest.mark.e2e  # slow
+def test_a_killed_worker_is_replaced_under_the_same_index(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, workers=2) as deployed:
         (service,) = deployed.services
         service.kill_worker()
@@ -94,16 +94,16 @@ def test_a_worker_that_was_killed_is_followed_by_one_in_its_place(tmp_path: Path
         def is_whole() -> bool:
             try:
                 workers = {sample.labels["worker"] for sample in samples(service, "sluice_store_up")}
-            except httpx.TransportError:  # the connection was to the one who died
+            except httpx.TransportError:  # the connection was to the killed worker
                 return False
             return workers == {"0", "1"} and len(service.worker_pids()) == 2
 
         wait_until(is_whole, "no worker takes the place")
 
 
-@pytest.mark.e2e  # it takes long
+@pytest.mark.e2e  # slow
 @on_a_server
-def test_they_are_there_while_the_store_is_away_and_say_so(kind: str, tmp_path: Path) -> None:
+def test_metrics_are_served_while_the_store_is_down(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path) as deployed:
         (service,) = deployed.services
         fed = feed(deployed.services, "acme", 30)
@@ -116,7 +116,7 @@ def test_they_are_there_while_the_store_is_away_and_say_so(kind: str, tmp_path: 
         assert samples(service, "sluice_pending_predictions", tenant="acme")
 
 
-def test_beyond_the_limit_tenants_are_told_together(tmp_path: Path) -> None:
+def test_beyond_the_limit_tenants_are_counted_together(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, metrics_tenants=1, metrics_tenant_names="vip") as deployed:
         (service,) = deployed.services
         for name in ("first", "second", "third", "vip"):

@@ -1,7 +1,7 @@
-"""Four times as many clients as one worker can serve, and who is refused comes again at once.
+"""Four times as many clients as one worker can serve, which retry at once when they are refused.
 
-Those let in are served in time, and nearly as many of them as without the others. All times and numbers are compared
-with those of the same service just before, never with a number of seconds.
+Admitted requests are served in time, at nearly the throughput without overload. All times are compared with those of
+the same service just before, never with a number of seconds.
 """
 
 import asyncio
@@ -18,27 +18,27 @@ import msgspec
 import pytest
 import uvloop
 
-from tests.reliability.feeding import feedback
 from tests.reliability.sockets import rss_bytes
+from tests.reliability.traffic import feedback
 from tests.services import Service, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-SATURATING = 16  # clients; more of them add waiting and no throughput
+SATURATING = 16  # clients; more add latency and no throughput
 SECONDS = 3.0
-ROUNDS = 3  # a neighbour may keep the machine busy during one comparison, hardly during all
+ROUNDS = 3  # another process may disturb one comparison, hardly all
 HANGS = 20.0  # seconds
-NOT_NOW = {429: "too-many-requests", 503: "overloaded"}
-LONGER = 4.0  # what p99 may be, times that at saturation
-FEWER = 0.5  # what may be left of the throughput at saturation, or of the rate that is allowed
-SLOWER = 3.0  # what a plain request may take afterwards, times what it took before
-RATE_SHARE = 0.5  # of the throughput at saturation: the rate that one caller is allowed, where a rate is the limit
-LARGER = 1.5  # what memory may be, times what it was
+REFUSALS = {429: "too-many-requests", 503: "overloaded"}
+LONGER = 4.0  # limit of p99, relative to saturation
+FEWER = 0.5  # least throughput, relative to saturation or to the allowed rate
+SLOWER = 3.0  # limit of a plain request afterwards, relative to before
+RATE_SHARE = 0.5  # of the throughput at saturation: the rate limit of one caller
+LARGER = 1.5  # limit of memory, relative to before
 
 
 @dataclass
 class Load:
-    """What many clients have seen."""
+    """The answers to many clients."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     served_seconds: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Load:
 
 
 class Client:
-    """One connection that asks again as soon as it is answered, whatever the answer."""
+    """One connection that sends its next request as soon as it is answered."""
 
     def __init__(self, port: int, path: str, bodies: Sequence[bytes], load: Load) -> None:
         self.port = port
@@ -78,12 +78,12 @@ class Client:
         self.load.statuses[status] += 1
         if status == 200:
             self.load.served_seconds.append(seconds)
-        elif f"/problems/{NOT_NOW.get(status)}".encode() not in body:
+        elif f"/problems/{REFUSALS.get(status)}".encode() not in body:
             self.load.surprises.append(body.decode()[:300])
 
 
 def put_on(service: Service, path: str, bodies: Sequence[bytes], clients: int) -> Load:
-    """Let so many clients ask for a while."""
+    """Run some clients for a while."""
 
     async def run() -> Load:
         load = Load()
@@ -96,7 +96,7 @@ def put_on(service: Service, path: str, bodies: Sequence[bytes], clients: int) -
 
 
 def plain_seconds(service: Service) -> float:
-    """What a prediction takes when nobody else asks."""
+    """Return the time of a prediction without other load."""
     taken = []
     for _ in range(50):
         begin = time.perf_counter()
@@ -113,7 +113,7 @@ BATCH = [msgspec.json.encode({"tenant": "acme", "items": ITEMS})]
 def compared(
     free: Service, limited: Service, path: str, bodies: Sequence[bytes], refusal: int, allowed: float
 ) -> list[str]:
-    """What is wrong with the limited one under four times the load that saturates the free one.
+    """Return the failures of the limited service under four times the load that saturates the free one.
 
     So many answers are allowed by its rate, whose share of the throughput changes with the speed of the machine.
     """
@@ -133,14 +133,12 @@ def compared(
     [("/feedback", FEEDBACK, 503), ("/predict/batch", BATCH, 503), ("/feedback", FEEDBACK, 429)],
     ids=["waiting for the store", "computing", "by rate"],
 )
-def test_those_that_are_let_in_are_served_in_time(
-    path: str, bodies: Sequence[bytes], refusal: int, tmp_path: Path
-) -> None:
+def test_admitted_requests_are_served_in_time(path: str, bodies: Sequence[bytes], refusal: int, tmp_path: Path) -> None:
     with Service(tmp_path / "free") as free, Service(tmp_path / "limited") as limited:
-        put_on(free.start(), path, bodies, 2)  # whatever is slow the first time
+        put_on(free.start(), path, bodies, 2)  # warm up
         rate = max(int(RATE_SHARE * put_on(free, path, bodies, SATURATING).statuses[200] / SECONDS), 1)
-        under_way, by_rate = {"max_concurrent_requests": SATURATING}, {"requests_per_second": rate}
-        limited.settings = {**(by_rate if refusal == 429 else under_way)}
+        in_progress, by_rate = {"max_concurrent_requests": SATURATING}, {"requests_per_second": rate}
+        limited.settings = {**(by_rate if refusal == 429 else in_progress)}
         put_on(limited.start(), path, bodies, 2)
         time.sleep(1.0)  # every bucket is full
         before, plain = rss_bytes(limited.pid), plain_seconds(limited)

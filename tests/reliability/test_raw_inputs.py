@@ -1,4 +1,4 @@
-"""URLs, e-mails and texts through a real service: from the first question to readable weights."""
+"""URLs, e-mails and texts through a real service: from the first prediction to readable weights."""
 
 import threading
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def test_a_retry_may_give_the_input_instead_of_the_prediction(service: Service, 
     assert other.status_code == httpx.codes.CONFLICT
 
 
-def test_a_mail_as_it_is_says_what_its_text_says(service: Service, tenant: str) -> None:
+def test_a_raw_mail_and_its_json_form_are_the_same_feedback(service: Service, tenant: str) -> None:
     raw = INPUTS["email"].encode()
     where = f"/feedback?tenant={tenant}&label=1&feedback_id=f1"
     answered(service.request("POST", where, content=raw, headers=MAIL_TYPE))
@@ -112,4 +112,4 @@ def test_the_featurizer_is_shown_and_can_be_set(service: Service, tenant: str) -
     assert (shown["config"]["featurizer"], shown["version"]) == (1, 0)
     refused = service.request("PUT", f"/tenants/{tenant}", json={"featurizer": 1_000_000})
     assert (refused.status_code, refused.json()["type"]) == (422, "/problems/bad-setting")
-    assert "featurizer is 1000000; it must be a version of the featurizers: 1" in refused.json()["detail"]
+    assert "featurizer is 1000000; it must be a version of the featurizer: 1" in refused.json()["detail"]

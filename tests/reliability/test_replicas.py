@@ -1,12 +1,12 @@
-"""Replicas that share a store agree bit for bit, whoever was given the feedback. Two of them: see test_flow."""
+"""Replicas that share a store agree bit for bit. test_flow.py has two of them."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.reliability.deployments import deployment, on_a_server
-from tests.reliability.feeding import feed
 from tests.reliability.oracle import check
+from tests.reliability.traffic import feed
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -1,12 +1,12 @@
-"""Snapshots are taken by events, by time, when asked and before the end; the log is trimmed behind them."""
+"""Snapshots are taken by events, by time, on request and at shutdown; the log is trimmed before them."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.reliability.deployments import Deployment, deployment, on_a_server
-from tests.reliability.feeding import Feeder, feed
 from tests.reliability.oracle import check, stored_log
+from tests.reliability.traffic import Feeder, feed
 from tests.services import wait_until
 
 pytestmark = pytest.mark.timeout(60)
@@ -15,7 +15,7 @@ RARELY = {"snapshot_every_events": 1_000_000, "snapshot_every_seconds": 3600}
 
 
 @on_a_server
-def test_by_events_and_the_log_is_trimmed_behind_the_oldest_that_is_kept(kind: str, tmp_path: Path) -> None:
+def test_snapshots_by_events_trim_the_log_before_the_oldest_kept(kind: str, tmp_path: Path) -> None:
     often = {"snapshot_every_events": 40, "snapshots_kept": 2, "log_retention_events": 0}
     with deployment(kind, tmp_path, number=2, **(RARELY | often)) as deployed:
         for prefix in ("one", "two", "three"):
@@ -30,7 +30,7 @@ def test_by_events_and_the_log_is_trimmed_behind_the_oldest_that_is_kept(kind: s
         assert log.replayed().digest == deployed.services[1].digest("acme")
 
 
-def test_by_time(tmp_path: Path) -> None:
+def test_snapshots_by_time(tmp_path: Path) -> None:
     with deployment("embedded", tmp_path, **(RARELY | {"snapshot_every_seconds": 1})) as deployed:
         fed = feed(deployed.services, "acme", 20)
         wait_for_snapshot(deployed, "acme")
@@ -48,7 +48,7 @@ def test_retention_keeps_more_of_the_log_than_the_snapshots_need(tmp_path: Path)
         assert log.entries[0][0] == log.version - 50 + 1
 
 
-def test_a_kill_in_the_middle_of_snapshots_leaves_good_ones(tmp_path: Path) -> None:
+def test_a_kill_during_snapshots_leaves_good_ones(tmp_path: Path) -> None:
     often = {"snapshot_every_events": 1, "snapshots_kept": 2, "log_retention_events": 0}
     with deployment("embedded", tmp_path, **(RARELY | often)) as deployed:
         (service,) = deployed.services
@@ -63,7 +63,7 @@ def test_a_kill_in_the_middle_of_snapshots_leaves_good_ones(tmp_path: Path) -> N
 
 
 def wait_for_snapshot(deployed: Deployment, tenant: str, behind: int = 0) -> None:
-    """Return when the newest snapshot has all that was learnt, but a few events."""
+    """Wait for a snapshot of all events but the last few."""
     version = stored_log(deployed.url, tenant).version
 
     def is_taken() -> bool:

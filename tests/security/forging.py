@@ -6,14 +6,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from app.api.answers import encode as as_json
-from app.api.tenants import tenant_out
+from app.api.schemas.tenants import TenantResponse
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, example_of
 from app.learning.snapshot.chunks import Data
-from app.learning.snapshot.frozen import freeze
-from app.learning.snapshot.model_file import MAGIC, Chunk, _hash, _rebuilt, dump, encode, load, read_header
+from app.learning.snapshot.model_file import MAGIC, Chunk, _hash, _rebuild, dump, encode, load, read_header
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, advance_all
 from app.learning.summary import top_weights
 
@@ -22,7 +21,7 @@ Pieces = list[tuple[str, int, bytes]]
 
 def taken_apart(state: TenantState) -> tuple[dict[str, Any], Pieces]:
     """The header of a sound model as plain JSON, and its chunks with their kinds and numbers."""
-    header, chunk_bytes = encode(freeze(state))
+    header, chunk_bytes = encode(copy_state(state))
     pieces = [(chunk.kind, chunk.index, bytes(chunk_bytes(chunk))) for chunk in read_header(header).chunks]
     return msgspec.json.decode(header), pieces
 
@@ -63,10 +62,10 @@ def exercise(state: TenantState) -> None:
         state.model.score(each)
         advance_all(state, [FeedbackGiven(each, 1), FeedbackGiven(each, -1)])
     advance_all(state, [FeedbackGiven(example_of({f"n{k}": 1.0 for k in range(100)}), 1)])
-    as_json(tenant_out("forged", state))
-    as_json(top_weights(state, 50))
+    TenantResponse.of("forged", state).model_dump_json()
+    msgspec.json.encode(top_weights(state, 50))
     advance_all(state, [FeaturesRemoved(0.1, 0.5), TenantConfigured({"threshold": 1.0}), FeedbackGiven(example, 1)])
-    if freeze(state).is_finite:  # extreme weights overflow, and what is not finite is not written
+    if copy_state(state).is_finite:  # extreme weights overflow, and what is not finite is not written
         assert load(b"".join(dump(state))).digest == state.digest
     advance_all(state, [TenantConfigured({"algorithm": "cs-fsol"}), FeedbackGiven(example, 1)])
 
@@ -77,6 +76,6 @@ def _digest(header: bytes, pieces: Pieces) -> str:
     for kind, _, data in pieces:
         held.setdefault(kind, []).append(data)
     try:
-        return _rebuilt(read_header(header), held).digest
+        return _rebuild(read_header(header), held).digest
     except BadSnapshot:
         return ""

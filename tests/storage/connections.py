@@ -1,11 +1,10 @@
-"""A connection for the length of a block, and commands to send by it."""
+"""A connection for the length of a block, and commands to send with it."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.storage.client.commands import ask, ask_all
-from app.storage.client.connection import Connection, connect
+from app.storage.client import Connection, connect
 from app.storage.errors import StoreUnavailable
 
 
@@ -19,15 +18,15 @@ async def connected(url: str, timeout_seconds: float = 2.0) -> AsyncIterator[Con
 
 
 async def add(connection: Connection, key: str = "count") -> object:
-    return await ask(connection, "INCR", key)
+    return await connection.ask("INCR", key)
 
 
 async def add_together(connection: Connection) -> list[object]:
-    return await ask_all(connection, [("INCR", f"count:{k}") for k in range(6)])
+    return await connection.ask_all([("INCR", f"count:{k}") for k in range(6)])
 
 
 async def eventually_add(connection: Connection) -> object:
-    """Add as a caller does who tries again: until it works."""
+    """Retry until the command succeeds."""
     async with asyncio.timeout(10):
         while True:
             try:

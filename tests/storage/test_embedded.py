@@ -14,7 +14,7 @@ from app.storage.embedded import orphans
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnusable
 from tests.servers import wait_until
-from tests.storage.embedding import read, running, write
+from tests.storage.embedded_servers import read, running, write
 
 
 def setting(valkey: EmbeddedValkey, name: str) -> object:
@@ -22,14 +22,14 @@ def setting(valkey: EmbeddedValkey, name: str) -> object:
         return client.config_get(name)[name]
 
 
-def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_writes_survive_a_restart(tmp_path: Path) -> None:
     with running(tmp_path / "data") as valkey:
         write(valkey.url, "label")
     with running(tmp_path / "data") as valkey:
         assert read(valkey.url, "label") == b"kept"
 
 
-def test_what_was_written_survives_a_kill_of_the_server(tmp_path: Path) -> None:
+def test_writes_survive_a_kill_of_the_server(tmp_path: Path) -> None:
     with running(tmp_path) as valkey:
         write(valkey.url, "label")
         assert valkey.pid
@@ -40,7 +40,7 @@ def test_what_was_written_survives_a_kill_of_the_server(tmp_path: Path) -> None:
         assert read(valkey.url, "label") == b"kept"
 
 
-def test_a_running_server_is_not_started_anew(tmp_path: Path) -> None:
+def test_a_running_server_is_not_restarted(tmp_path: Path) -> None:
     with running(tmp_path) as valkey:
         pid = valkey.pid
         assert not valkey.ensure_running()
@@ -66,7 +66,7 @@ def test_a_stopped_server_can_be_started_again(tmp_path: Path) -> None:
     valkey.stop()
 
 
-def test_starting_twice_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+def test_a_second_start_is_refused(tmp_path: Path) -> None:
     with running(tmp_path) as valkey:
         with pytest.raises(StoreUnusable, match="has been started already"):
             valkey.start()
@@ -80,7 +80,7 @@ def test_a_stop_removes_socket_and_process_file(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"sluice.lock", "valkey", "valkey.log"}
 
 
-def test_a_hanging_server_is_ended_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hung_server_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.storage.embedded.valkey.STOP_SECONDS", 0.1)
     with running(tmp_path) as valkey:
         assert valkey.pid
@@ -100,21 +100,21 @@ def test_a_hanging_server_is_ended_all_the_same(tmp_path: Path, monkeypatch: pyt
         ("maxmemory-policy", "noeviction"),
     ],
 )
-def test_the_server_is_set_to_lose_nothing(shared: EmbeddedValkey, name: str, value: str) -> None:
+def test_the_server_is_configured_for_durability(shared: EmbeddedValkey, name: str, value: str) -> None:
     assert setting(shared, name) == value
 
 
-def test_nobody_else_can_reach_the_data(shared: EmbeddedValkey) -> None:
+def test_only_this_user_can_access_the_data(shared: EmbeddedValkey) -> None:
     for path in (shared.data_dir, shared.data_dir / "valkey", shared.data_dir / "valkey.sock"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
-def test_the_server_is_out_of_reach_of_the_terminal(shared: EmbeddedValkey) -> None:
+def test_the_server_has_its_own_session(shared: EmbeddedValkey) -> None:
     assert shared.pid
     assert os.getsid(shared.pid) == shared.pid
 
 
-def test_a_relative_path_with_spaces_and_odd_letters_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_with_special_characters_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with running(Path("my data?/100% ä#")) as valkey:
         monkeypatch.chdir("/")
@@ -122,7 +122,7 @@ def test_a_relative_path_with_spaces_and_odd_letters_will_do(tmp_path: Path, mon
         assert setting(valkey, "dir") == str(tmp_path / "my data?/100% ä#/valkey")
 
 
-def test_a_path_too_long_for_a_socket_will_do(tmp_path: Path) -> None:
+def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
     data_dir = tmp_path / ("long" * 30) / "data"
     with running(data_dir) as valkey:
         write(valkey.url, "label")
@@ -146,7 +146,7 @@ def test_a_second_service_on_the_same_data_is_refused(tmp_path: Path) -> None:
         write(valkey.url, "label")
 
 
-def test_two_services_on_two_directories_run_side_by_side(tmp_path: Path) -> None:
+def test_services_on_two_directories_are_independent(tmp_path: Path) -> None:
     with running(tmp_path / "one") as one, running(tmp_path / "two") as two:
         write(one.url, "label")
         assert read(two.url, "label") is None
@@ -174,7 +174,7 @@ def with_two_keys(data_dir: Path) -> Path:
     return log_file(data_dir)
 
 
-def test_damage_in_the_middle_of_the_data_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+def test_damaged_data_prevents_the_start_with_a_message(tmp_path: Path) -> None:
     file = with_two_keys(tmp_path)
     file.write_bytes(file.read_bytes().replace(b"*3", b"??", 1))
     with pytest.raises(
@@ -184,7 +184,7 @@ def test_damage_in_the_middle_of_the_data_stops_the_start_with_a_sentence(tmp_pa
     assert orphans.servers_in(tmp_path / "valkey") == []
 
 
-def test_a_last_write_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
+def test_a_truncated_last_write_is_dropped(tmp_path: Path) -> None:
     file = with_two_keys(tmp_path)
     file.write_bytes(file.read_bytes()[:-3])
     with running(tmp_path) as valkey:
@@ -192,7 +192,7 @@ def test_a_last_write_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
         assert read(valkey.url, "second") is None
 
 
-def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+def test_a_file_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     with pytest.raises(
         StoreUnusable, match=r"the data directory .*data \(SLUICE_DATA_DIR\) cannot be used: .*File exists"
@@ -200,7 +200,7 @@ def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None
         EmbeddedValkey(tmp_path / "data").start()
 
 
-def test_a_directory_that_cannot_be_made_is_refused() -> None:
+def test_a_directory_that_cannot_be_created_is_refused() -> None:
     with pytest.raises(StoreUnusable, match=r"the data directory /proc/sluice .* cannot be used"):
         EmbeddedValkey(Path("/proc/sluice")).start()
 

@@ -1,4 +1,4 @@
-"""What a killed service leaves behind, and what only looks like it."""
+"""Servers and sockets of a killed service, and other things that look like them."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from app.storage.embedded import orphans
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnusable
 from tests.servers import valkey_server
-from tests.storage.embedding import read, running, write
+from tests.storage.embedded_servers import read, running, write
 
 SERVICE = """
 import pathlib, sys, time
@@ -28,7 +28,7 @@ time.sleep(600)
 
 @contextmanager
 def killed_service(data_dir: Path, key: str = "label") -> Iterator[int]:
-    """A service that has written one key and was then killed with -9; the process id of the server that it leaves."""
+    """Start a service, write one key and kill it with -9; yield the process id of the orphaned server."""
     service = subprocess.Popen([sys.executable, "-c", SERVICE, str(data_dir)], stdout=subprocess.PIPE, text=True)
     with service:
         assert service.stdout is not None
@@ -66,7 +66,7 @@ def test_an_orphan_without_socket_and_process_file_is_found(tmp_path: Path) -> N
             assert orphans.servers_in(tmp_path / "valkey") == [valkey.pid]
 
 
-def test_a_hanging_orphan_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hung_orphan_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orphans, "PATIENCE_SECONDS", 0.1)
     with killed_service(tmp_path) as orphan:
         os.kill(orphan, signal.SIGSTOP)
@@ -81,7 +81,7 @@ def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
         write(valkey.url, "label")
 
 
-def test_a_process_that_inherited_the_number_of_an_old_server_stays_alive(tmp_path: Path) -> None:
+def test_a_process_that_reuses_the_pid_of_an_old_server_is_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen(["/bin/sleep", "600"], cwd=tmp_path) as foreign:
         (tmp_path / "valkey.pid").write_text(f"{foreign.pid}\n")
         with running(tmp_path) as valkey:
@@ -107,7 +107,7 @@ def test_another_program_on_our_socket_is_left_alone(tmp_path: Path) -> None:
         assert (tmp_path / "valkey.sock").exists()
 
 
-def test_a_file_in_the_place_of_the_socket_is_not_removed(tmp_path: Path) -> None:
+def test_a_file_instead_of_the_socket_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "valkey.sock").write_text("mine")
     with pytest.raises(StoreUnusable, match=r"valkey\.sock is not a socket; move it away"):
         EmbeddedValkey(tmp_path).start()

@@ -1,4 +1,4 @@
-"""A real collector of spans: an HTTP server that reads what OpenTelemetry's exporter sends."""
+"""A collector of spans: an HTTP server that parses the requests of OpenTelemetry's exporter."""
 
 import gzip
 import threading
@@ -35,12 +35,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector on a free port of this machine."""
+    """Run a collector on a free port."""
     with Collector() as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

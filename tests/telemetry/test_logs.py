@@ -1,4 +1,4 @@
-"""Lines of the log, for machines and for people."""
+"""Log lines as JSON and as text."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def lines(form: str, stream: io.StringIO) -> list[str]:
     configure("info", form, stream)
     log = logging.getLogger("sluice.requests")
     log.info("a %s\nin two lines", "message", extra={FACTS: {"request_id": "r-1", "milliseconds": 1.5}})
-    log.debug("nobody wants to know")
+    log.debug("below the level")
     log.error("a failure", exc_info=ValueError("it broke"))
     return stream.getvalue().splitlines()
 
@@ -45,16 +45,16 @@ def test_json_is_an_object_on_each_line() -> None:
     assert "ValueError: it broke" in second["raised"]
 
 
-def test_text_has_the_facts_behind_the_sentence() -> None:
+def test_text_has_the_facts_behind_the_message() -> None:
     assert lines("text", io.StringIO())[1].endswith("in two lines  [request_id=r-1 milliseconds=1.5]")
 
 
 @pytest.mark.parametrize(("stream", "is_json"), [(io.StringIO(), True), (Terminal(), False)])
-def test_by_itself_it_is_text_in_a_terminal_and_json_elsewhere(stream: io.StringIO, is_json: bool) -> None:
+def test_auto_is_text_in_a_terminal_and_json_elsewhere(stream: io.StringIO, is_json: bool) -> None:
     assert lines("auto", stream)[0].startswith("{") == is_json
 
 
-def test_other_libraries_are_told_by_name_and_uvicorn_only_warns() -> None:
+def test_other_libraries_are_named_and_uvicorn_only_warns() -> None:
     stream = io.StringIO()
     configure("info", "text", stream)
     logging.getLogger("uvicorn.error").info("started")

@@ -1,4 +1,4 @@
-"""A foreign model whose numbers overflow when it learns: nothing of it is written that could not be read again."""
+"""An imported model whose numbers overflow when it learns: nothing is written that cannot be read again."""
 
 import asyncio
 import logging
@@ -10,19 +10,20 @@ import pytest
 
 from app.learning.errors import ModelNotFinite
 from app.learning.events import FeedbackGiven
-from app.learning.snapshot.frozen import freeze
 from app.learning.snapshot.model_file import dump, load
+from app.learning.snapshot.state_copy import copy_state
 from app.learning.state import TenantState, advance_all, replay
 from app.storage.redis_keys import keys_of
+from app.tenants import snapshotter
 from app.tenants.registry import Tenants
-from app.tenants.snapshotter import Policy
+from app.tenants.snapshotter import SnapshotPolicy
 from tests.learning.logs import random_log
 from tests.security.forging import overwhelmed
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-TINY = Policy(every_events=1, every_seconds=0.0, kept=1, retained_events=0)
+TINY = SnapshotPolicy(every_events=1, every_seconds=0.0, kept=1, retained_events=0)
 
 
 @pytest.fixture(autouse=True)
@@ -38,18 +39,18 @@ def sound(algorithm: str) -> TenantState:
 
 
 def foreign(algorithm: str = "ftrl") -> bytes:
-    """Its numbers are finite, and the next label makes them more than that."""
+    """Return a model whose numbers are finite until the next label."""
     return overwhelmed(sound(algorithm), 1e308)
 
 
 async def overflowed(tenants: Tenants, name: str) -> tuple[int, str]:
     await tenants.imported(name, foreign(), replace=False)
     await give(tenants, name, *(feedback(number) for number in range(5)))
-    assert not freeze((await tenants.hold(name)).state).is_finite
+    assert not copy_state((await tenants.hold(name)).state).is_finite
     return await digest(tenants, name)
 
 
-def ladder(store: Server, name: str) -> list[int]:
+def snapshot_versions(store: Server, name: str) -> list[int]:
     return sorted(int(version) for version in store.ask("HKEYS", keys_of(name).headers))
 
 
@@ -57,20 +58,20 @@ def ladder(store: Server, name: str) -> list[int]:
 async def test_huge_finite_weights_overflow_when_they_learn_and_are_then_not_written(algorithm: str) -> None:
     state = load(foreign(algorithm))
     advance_all(state, [FeedbackGiven(feedback(number).example, (-1) ** number) for number in range(30)])
-    with pytest.raises(ModelNotFinite, match="numbers of the model are not finite"):
+    with pytest.raises(ModelNotFinite, match="the model has numbers that are not finite"):
         dump(state)
 
 
-async def test_keys_that_look_like_no_number_are_no_overflow() -> None:
+async def test_keys_that_look_like_nan_are_no_overflow() -> None:
     state = replay(random_log(3))
-    frozen = freeze(state)
+    frozen = copy_state(state)
     frozen.rows[0, 0] = np.nan
     assert frozen.is_finite
     frozen.rows[-1, -1] = np.inf
     assert not frozen.is_finite
 
 
-async def test_neither_a_snapshot_nor_an_export_is_made_of_it(store: Server, tmp_path: Path) -> None:
+async def test_a_model_that_overflowed_is_neither_snapshotted_nor_exported(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await overflowed(tenants, "acme")
         with pytest.raises(ModelNotFinite):
@@ -80,33 +81,34 @@ async def test_neither_a_snapshot_nor_an_export_is_made_of_it(store: Server, tmp
         assert store.ask("EXISTS", keys_of("acme").snapshot_lock) == 0
 
 
-async def test_the_older_snapshot_and_the_log_give_the_tenant_back(store: Server, tmp_path: Path) -> None:
+async def test_the_older_snapshot_and_the_log_restore_the_tenant(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path, snapshots=TINY) as tenants:
         before = await overflowed(tenants, "acme")
         await tenants.stop(5.0)
-        assert ladder(store, "acme") == [30]
-        assert store.ask("XLEN", keys_of("acme").log) == 5, "what the older snapshot needs stays"
+        assert snapshot_versions(store, "acme") == [30]
+        assert store.ask("XLEN", keys_of("acme").log) == 5, "the older snapshot needs these events"
     async with worker(store.url, tmp_path) as tenants:
         assert await digest(tenants, "acme") == before
         assert not math.isfinite((await tenants.hold("acme")).predict(feedback(1).example).score)
         await give(tenants, "acme", feedback(6))
 
 
-async def test_it_is_told_and_not_tried_all_the_time(
-    store: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_failed_snapshot_is_logged_once_and_not_retried_at_once(
+    store: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = Policy(every_events=1, every_seconds=1e9)
+    monkeypatch.setattr(snapshotter, "CHECK_SECONDS", 0.05)
+    policy = SnapshotPolicy(every_events=1, every_seconds=1e9)
     with caplog.at_level(logging.WARNING):
         async with worker(store.url, tmp_path, snapshots=policy) as tenants:
             await overflowed(tenants, "acme")
-            await until(lambda: "no snapshot of tenant acme: numbers of the model are not finite" in caplog.text)
+            await until(lambda: "no snapshot of tenant acme: the model has numbers that are not finite" in caplog.text)
             await give(tenants, "acme", feedback(7))
-            await asyncio.sleep(1.5)  # the next look is over by then
+            await asyncio.sleep(5 * snapshotter.CHECK_SECONDS)
             assert caplog.text.count("no snapshot of tenant acme") == 1
             assert tenants._telemetry.snapshots_failed == 1  # noqa: SLF001 - as the metrics have it
 
 
-async def test_a_fresh_model_makes_it_sound_again(store: Server, tmp_path: Path) -> None:
+async def test_a_new_algorithm_makes_the_model_finite_again(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await overflowed(tenants, "acme")
         await tenants.configure("acme", {"algorithm": "cs-ssol"})
@@ -114,11 +116,11 @@ async def test_a_fresh_model_makes_it_sound_again(store: Server, tmp_path: Path)
         assert (await tenants.snapshot("acme")).version == 37
 
 
-async def test_a_store_that_lost_it_does_not_get_it_back(store: Server, tmp_path: Path) -> None:
+async def test_a_model_that_overflowed_is_not_put_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await overflowed(tenants, "acme")
         store.flush_all()
-        await tenants.follower.look_once()
+        await tenants.follower.compare_once()
         await until(lambda: tenants.held("acme") is None)
-        assert "it cannot be put back: numbers of the model" in tenants.ready().parts["log"].detail
+        assert "it cannot be put back: the model has numbers" in tenants.ready().parts["log"].detail
         await give(tenants, "acme", feedback(9))

@@ -1,4 +1,4 @@
-"""Snapshots: when, how many, what they cost, and what happens when one cannot be used."""
+"""Snapshots: when they are taken, how many are kept, and what happens when one cannot be used."""
 
 import logging
 from pathlib import Path
@@ -6,24 +6,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.storage.client.connection import connect
-from app.storage.event_log import Draft, Group, Log, Position
+from app.storage.client import connect
+from app.storage.event_log import Draft, EventLog, Group, Position
 from app.storage.redis_keys import keys_of
+from app.tenants import snapshotter
 from app.tenants.errors import SnapshotBusy, TenantDamaged
-from app.tenants.snapshotter import Policy
+from app.tenants.snapshotter import SnapshotPolicy
 from tests.servers import Server
-from tests.tenants.test_mending import lose
-from tests.tenants.workers import digest, feedback, give, replayed, until, worker
+from tests.tenants.workers import digest, feedback, give, lose, replayed, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 @pytest.fixture(autouse=True)
-def _empty(store: Server) -> None:
+def _empty(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     store.flush_all()
+    monkeypatch.setattr(snapshotter, "CHECK_SECONDS", 0.05)
 
 
-def ladder(store: Server, name: str) -> list[int]:
+def snapshot_versions(store: Server, name: str) -> list[int]:
     return sorted(int(version) for version in store.ask("HKEYS", keys_of(name).headers))
 
 
@@ -39,32 +40,32 @@ async def test_a_start_is_a_snapshot_and_the_log_behind_it(store: Server, tmp_pa
 
 
 async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=20, every_seconds=1e9)
+    policy = SnapshotPolicy(every_events=20, every_seconds=1e9)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         await give(tenants, "few", feedback(1))
         await give(tenants, "many", *(feedback(number) for number in range(25)))
-        await until(lambda: ladder(store, "many"))
-        assert ladder(store, "few") == []
-    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+        await until(lambda: snapshot_versions(store, "many"))
+        assert snapshot_versions(store, "few") == []
+    async with worker(store.url, tmp_path, snapshots=SnapshotPolicy(every_seconds=0.1)) as tenants:
         await give(tenants, "few", feedback(2))
-        await until(lambda: ladder(store, "few"))
+        await until(lambda: snapshot_versions(store, "few"))
 
 
-async def test_the_end_of_a_worker_takes_what_is_missing(store: Server, tmp_path: Path) -> None:
+async def test_shutdown_takes_missing_snapshots(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", feedback(1))
         tenants.follower.trouble = "it was away a moment ago"
         await tenants.stop(5.0)
-        assert ladder(store, "acme") == [1]
+        assert snapshot_versions(store, "acme") == [1]
 
 
-async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=10**9, kept=2, retained_events=5)
+async def test_some_snapshots_are_kept_and_the_log_is_trimmed_before_them(store: Server, tmp_path: Path) -> None:
+    policy = SnapshotPolicy(every_events=10**9, kept=2, retained_events=5)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         for start in range(0, 40, 10):
             await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
             await tenants.snapshot("acme")
-        assert ladder(store, "acme") == [30, 40]
+        assert snapshot_versions(store, "acme") == [30, 40]
         first = store.ask("XRANGE", keys_of("acme").log, "-", "+", "COUNT", 1)[0][0]
         assert first == b"0-31", "the oldest kept snapshot needs everything behind it"
         before = await digest(tenants, "acme")
@@ -73,7 +74,7 @@ async def test_a_ladder_is_kept_and_the_log_is_trimmed_behind_it(store: Server, 
 
 
 async def test_retention_keeps_more_of_the_log_than_snapshots_need(store: Server, tmp_path: Path) -> None:
-    policy = Policy(every_events=10**9, kept=1, retained_events=25)
+    policy = SnapshotPolicy(every_events=10**9, kept=1, retained_events=25)
     async with worker(store.url, tmp_path, snapshots=policy) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(40)))
         await tenants.snapshot("acme")
@@ -98,7 +99,7 @@ async def test_a_second_snapshot_writes_only_what_changed(store: Server, tmp_pat
 
 
 async def broken(store: Server, tmp_path: Path, how: str) -> tuple[int, str]:
-    """A tenant with snapshots at 10 and 20 and a log up to 30, whose newest snapshot is broken."""
+    """Create a tenant with snapshots at 10 and 20 and a log up to 30, whose newest snapshot is broken."""
     async with worker(store.url, tmp_path) as tenants:
         for start in (0, 10):
             await give(tenants, "acme", *(feedback(number) for number in range(start, start + 10)))
@@ -130,7 +131,7 @@ async def test_a_bad_snapshot_is_set_aside_and_the_older_one_used(
             assert await digest(tenants, "acme") == before
             assert (await tenants.hold("acme")).snapshot_version == 10
     assert "tenant acme: snapshot 20 is set aside" in caplog.text
-    assert ladder(store, "acme") == [10]
+    assert snapshot_versions(store, "acme") == [10]
     assert store.ask("HEXISTS", keys_of("acme").aside, 20)
 
 
@@ -143,7 +144,7 @@ async def test_a_damaged_tenant_leaves_the_others_alone(store: Server, tmp_path:
     store.ask("HSET", keys_of("acme").headers, 10, b"garbage")
     async with worker(store.url, tmp_path) as tenants:
         for _ in range(2):
-            with pytest.raises(TenantDamaged, match="its log does not follow on its snapshots"):
+            with pytest.raises(TenantDamaged, match="its log does not follow its snapshots"):
                 await tenants.hold("acme")
         await give(tenants, "other", feedback(2))
         assert "damaged: acme" in tenants.ready().parts["tenants"].detail
@@ -162,23 +163,23 @@ async def test_an_event_of_a_later_version_stops_its_tenant_only(store: Server, 
         assert (await digest(tenants, "other"))[0] == 1
 
 
-async def test_an_event_that_cannot_be_applied_stops_nobody_else(store: Server, tmp_path: Path) -> None:
+async def test_an_event_that_cannot_be_applied_does_not_stop_other_tenants(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         tenant = await tenants.hold("acme")
         with pytest.raises(TenantDamaged):
-            await tenants._appender.append(tenant, [Draft(b"\x92\xa6future\x01")])  # noqa: SLF001 - no client can
+            await tenants._writer.append(tenant, [Draft(b"\x92\xa6future\x01")])  # noqa: SLF001 - no client can
         (given,) = await give(tenants, "other", feedback(1))
         assert given.outcome.version == 1
 
 
 async def append_foreign(url: str, name: str, position: Position) -> None:
     connection = connect(url)
-    await Log(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
+    await EventLog(connection, 60).append([Group(name, position, [Draft(b"\x92\xa6future\x01")])])
     await connection.aclose()
 
 
 async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store: Server, tmp_path: Path) -> None:
-    async with worker(store.url, tmp_path, snapshots=Policy(every_seconds=0.1)) as tenants:
+    async with worker(store.url, tmp_path, snapshots=SnapshotPolicy(every_seconds=0.1)) as tenants:
         tenant = await tenants.hold("acme")
         store.ask("SET", keys_of("acme").snapshot_lock, "another worker")
         taken_at, tried_at = tenant.snapshot_at, tenant.snapshot_tried_at
@@ -188,10 +189,8 @@ async def test_attempts_that_fail_do_not_make_the_last_snapshot_look_young(store
 
 
 @pytest.mark.parametrize("others", [1, 2, 3])
-async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
-    store: Server, tmp_path: Path, others: int
-) -> None:
-    """After a failover, a worker may not have looked yet, and others have gone on from where the log stands."""
+async def test_a_state_that_is_not_on_the_log_is_not_committed(store: Server, tmp_path: Path, others: int) -> None:
+    """After a failover, others may have appended before this worker has compared itself with the log."""
     async with worker(store.url, tmp_path) as a:
         await give(a, "acme", *(feedback(number) for number in range(10)))
         tenant = await a.hold("acme")
@@ -201,7 +200,7 @@ async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
             await give(b, "acme", *(feedback(100 + number) for number in range(others)))
             with pytest.raises(SnapshotBusy):
                 await a.snapshot("acme")
-            assert ladder(store, "acme") == []
+            assert snapshot_versions(store, "acme") == []
             tenant.in_flight -= 1
             assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
             assert (await a.snapshot("acme")).version == 10 + others
@@ -211,7 +210,7 @@ async def test_a_state_that_the_log_has_not_led_to_becomes_no_snapshot(
 async def test_a_snapshot_of_another_history_is_set_aside(
     store: Server, tmp_path: Path, others: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the version where the log stands, and before it; the good one below is used."""
+    """At the version of the log, and before it; the older good one is used."""
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", *(feedback(number) for number in range(5)))
         await tenants.snapshot("acme")
@@ -226,5 +225,5 @@ async def test_a_snapshot_of_another_history_is_set_aside(
     async with worker(store.url, tmp_path) as tenants:
         assert await digest(tenants, "acme") == await replayed(store.url, "acme")
         assert (await tenants.hold("acme")).snapshot_version == 5
-    assert ladder(store, "acme") == [5]
-    assert "snapshot 10 is set aside: the log has another history than that which led to it" in caplog.text
+    assert snapshot_versions(store, "acme") == [5]
+    assert "snapshot 10 is set aside: the log has another history than the snapshot" in caplog.text

@@ -1,4 +1,4 @@
-"""Workers in one process: several registries on one real store, as if each were a service of its own."""
+"""Several workers in one process, on one real store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,20 +9,26 @@ import numpy as np
 
 from app.learning.example import example_of
 from app.learning.state import TenantState, advance
-from app.storage.client.connection import connect
+from app.main import build_tenants
+from app.storage.client import connect
 from app.storage.event_codec import decode
-from app.storage.event_log import Log
-from app.tenants.registry import Rules, Tenants
-from app.tenants.snapshotter import Policy
-from app.tenants.tenant import Feedback, Given
+from app.storage.event_log import EventLog
+from app.storage.redis_keys import keys_of
+from app.telemetry.counters import Telemetry
+from app.tenants.registry import Tenants
+from app.tenants.rules import Rules
+from app.tenants.snapshotter import SnapshotPolicy
+from app.tenants.tenant import Feedback, FeedbackResult
+from tests.servers import Server
 
-NEVER = Policy(every_events=1_000_000_000, every_seconds=1e9)
+NEVER = SnapshotPolicy(every_events=1_000_000_000, every_seconds=1e9)
 
 
 @asynccontextmanager
 async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tenants]:
     connection = connect(url)
-    tenants = Tenants(connection, Rules(rescued=rescued, **({"snapshots": NEVER} | rules)))  # type: ignore[arg-type]
+    made = Rules(rescued=rescued, **({"snapshots": NEVER} | rules))  # type: ignore[arg-type]
+    tenants = build_tenants(connection, made, Telemetry())
     tenants.start()
     try:
         yield tenants
@@ -32,42 +38,55 @@ async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tena
 
 
 def feedback(number: int, feedback_id: str | None = None, label: int | None = None) -> Feedback:
-    """The same for the same number, whoever asks."""
+    """Return feedback that depends on the number only."""
     rng = np.random.default_rng(number)
     label = label or (1 if rng.random() < 0.5 else -1)
     features = {f"f{k}": float(rng.integers(1, 4)) for k in rng.integers(0, 300, 10).tolist()}
     return Feedback(label, example_of(features | {f"class:{label}": 1.0}), feedback_id)
 
 
-async def give(tenants: Tenants, name: str, *items: Feedback) -> list[Given]:
+async def give(tenants: Tenants, name: str, *items: Feedback) -> list[FeedbackResult]:
     results = await (await tenants.hold(name)).give(items)
-    assert all(isinstance(result, Given) for result in results), results
+    assert all(isinstance(result, FeedbackResult) for result in results), results
     return results  # type: ignore[return-value]
 
 
 async def digest(tenants: Tenants, name: str) -> tuple[int, str]:
-    """Version and digest, after a look at where the log is."""
+    """Return version and digest, after a comparison with the log."""
     tenant = await tenants.hold(name, create=False)
-    await tenants.follower.look_once()
+    await tenants.follower.compare_once()
     return tenant.state.version, tenant.state.digest
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for something that is about to happen."""
+    """Wait until a condition holds."""
     for _ in range(500):
         if holds():
             return
         await asyncio.sleep(0.02)
-    raise AssertionError("it did not happen within 10 s")
+    raise AssertionError("the condition does not hold after 10 s")
 
 
 async def replayed(url: str, name: str) -> tuple[int, str]:
-    """What the log alone says."""
+    """Return version and digest of a replay of the log."""
     connection = connect(url)
-    entries = await Log(connection, 60).read(name, 0, 1_000_000)
+    entries = await EventLog(connection, 60).read(name, 0, 1_000_000)
     await connection.aclose()
     assert [entry.version for entry in entries] == list(range(1, len(entries) + 1))
     state = TenantState()
     for entry in entries:
         advance(state, decode(entry.payload))
     return state.version, state.digest
+
+
+def lose(store: Server, name: str, events: int) -> None:
+    """Drop the last events of a log, as a failover to a replica behind its primary does."""
+    keys = keys_of(name)
+    entries = store.ask("XRANGE", keys.log, "-", "+")
+    kept = entries[:-events]
+    store.ask("DEL", keys.log)
+    for entry, fields in kept:
+        store.ask("XADD", keys.log, entry, b"p", fields[b"p"], b"c", fields[b"c"])
+    store.ask("HSET", keys.meta, "version", len(kept), "chain", kept[-1][1][b"c"])
+    for key in store.ask("KEYS", f"{keys.prefix}:feedback:*"):
+        store.ask("DEL", key)

@@ -1,21 +1,20 @@
-"""Mails of a folder in the order of its index or, without one, of a shuffle that is always the same."""
+"""Mails of a folder in the order of its index or, without one, in a fixed shuffled order."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.datasets.errors import DatasetError
+from app.datasets.errors import DatasetError, LineErrors
 from app.datasets.mails.archive import NO_LABELS
 from app.datasets.mails.labels import chosen_index, entries_of_folders, entries_of_index
 from app.datasets.mails.mail import LARGEST_MAIL_BYTES, Entry, Mail
-from app.datasets.skipped_lines import Faults
 
 
 class Folder:
     """The mails of one folder."""
 
-    def __init__(self, root: Path, faults: Faults) -> None:
-        self._root, self._faults = root, faults
+    def __init__(self, root: Path, errors: LineErrors) -> None:
+        self._root, self._errors = root, errors
 
     def __iter__(self) -> Iterator[Mail]:
         """Yield each mail once, in order."""
@@ -26,7 +25,7 @@ class Folder:
         for entry in entries:
             size = sizes.get(entry.path)
             if size is None or size > LARGEST_MAIL_BYTES:
-                if not self._faults.note(entry.number, _absence(entry, size)):
+                if not self._errors.record(entry.number, _missing(entry, size)):
                     return
                 continue
             done += size
@@ -37,14 +36,14 @@ class Folder:
         if index is None:
             entries = entries_of_folders(sizes)
         else:
-            entries = entries_of_index((self._root / index).read_bytes(), index, self._faults)
+            entries = entries_of_index((self._root / index).read_bytes(), index, self._errors)
         if index is None and not entries:
             raise DatasetError(str(self._root), NO_LABELS)
         return entries
 
 
 def _files(root: Path) -> Iterator[tuple[str, int]]:
-    """Yield path and size of every file; links are passed over, so that none leads out of the folder."""
+    """Yield the path and size of every file; skip links, so that none leads out of the folder."""
     for folder, _, names in os.walk(root, onerror=_refuse):
         for name in names:
             path = Path(folder) / name
@@ -56,7 +55,7 @@ def _refuse(error: OSError) -> None:
     raise DatasetError(str(error.filename), error.strerror or str(error)) from error
 
 
-def _absence(entry: Entry, size: int | None) -> str:
+def _missing(entry: Entry, size: int | None) -> str:
     if size is None:
         return f"{entry.path!r} is not in the folder"
     return f"{entry.path!r} has more than {LARGEST_MAIL_BYTES:,} bytes"

@@ -1,4 +1,4 @@
-"""A labelled mail, and what can be told of it before it is read."""
+"""A labelled mail, and its entry in an index or folder before it is read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ LARGEST_MAIL_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A raw message with its label, and what has been read of the archive or folder when it comes."""
+    """A raw message with its label, and the progress through the archive or folder."""
 
     label: float  # 1.0 or -1.0
     raw: bytes
-    done: int
+    done: int  # bytes
     total: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A mail that should be there: where, and with which label."""
+    """The path and label of a mail that the archive or folder should hold."""
 
-    number: int  # its line in the index, else its place in the order
+    number: int  # line in the index, else position in the order
     path: str
     label: float
 
 
 class Mails(Protocol):
-    """Mails in the order in which they are to be learnt."""
+    """Mails in the order in which they are learnt."""
 
     def __iter__(self) -> Iterator[Mail]:
         """Yield each once."""

@@ -1,4 +1,4 @@
-"""Mails that come before their turn, kept aside in one temporary file without a name: it is gone however we end."""
+"""Buffers mails that come before their turn in an unnamed temporary file, which no kind of exit leaves behind."""
 
 import tempfile
 from types import TracebackType
@@ -10,41 +10,41 @@ LARGEST_SPOOL_BYTES = 4 << 30
 
 
 class Spool:
-    """Contents by their paths; limited in size."""
+    """Mails by path, limited in total size."""
 
     def __init__(self, name: str, limit: int = LARGEST_SPOOL_BYTES) -> None:
         self._name = name
         self._limit = limit
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the spool is left
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._places: dict[str, tuple[int, int]] = {}
         self.bytes = 0
 
     def __enter__(self) -> Self:
-        """Use it."""
+        """Return the spool."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give the space back."""
+        """Delete the file."""
         self._file.close()
 
     def __contains__(self, path: str) -> bool:
-        """Whether there is a mail of this path."""
+        """Whether a mail with this path is held."""
         return path in self._places
 
     @property
     def paths(self) -> list[str]:
-        """All that have been put in."""
+        """The paths of all mails held."""
         return list(self._places)
 
     def put(self, path: str, content: bytes) -> None:
-        """Keep a mail; of two with one path the later one counts, as when unpacking."""
+        """Store a mail; a later one with the same path replaces it, as when unpacking."""
         if self.bytes + len(content) > self._limit:
             raise DatasetError(
                 self._name,
-                f"its mails are not in the order in which they are learnt, and more than {self._limit:,} bytes would "
-                f"have to be kept aside in {tempfile.gettempdir()}; unpack it and give the folder",
+                f"its mails are not in learning order, and buffering them takes more than {self._limit:,} bytes in "
+                f"{tempfile.gettempdir()}; unpack the archive and pass the folder",
             )
         self._file.seek(self.bytes)
         self._file.write(content)

@@ -1,4 +1,4 @@
-"""The files of a tar archive, one after the other as they stand in it; nothing is unpacked under its own name."""
+"""The files of a tar archive in the order of the archive; nothing is unpacked under its own name."""
 
 import tarfile
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import IO, Self, cast
 
 from app.datasets.errors import DatasetError
-from app.datasets.mails.labels import normal
+from app.datasets.mails.labels import normalise_path
 from app.datasets.source import Source
 
 LARGEST_HEADER_BYTES = 1 << 20
@@ -22,13 +22,13 @@ HEADER_TYPES = (  # their content is read into memory
 
 
 class _StrictInfo(tarfile.TarInfo):
-    """A header that must be whole: `tarfile` itself takes a damaged one for the end of the archive."""
+    """A strict header: `tarfile` itself takes a damaged one for the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         info = super().frombuf(buf, encoding, errors)
         if info.type in HEADER_TYPES and info.size > LARGEST_HEADER_BYTES:
-            raise tarfile.ReadError(f"a header has {info.size:,} bytes")
+            raise tarfile.ReadError(f"a header of {info.size:,} bytes is too large")
         return info
 
     @classmethod
@@ -43,7 +43,7 @@ class _StrictInfo(tarfile.TarInfo):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of the archive; its content must be read before the next one is asked for."""
+    """A file of the archive; read its content before advancing to the next one."""
 
     path: str
     size: int
@@ -53,7 +53,7 @@ class Member:
 
     def read(self) -> bytes:
         """Return the content."""
-        with _refused(self.archive_name):
+        with _dataset_errors(self.archive_name):
             file = self.archive.extractfile(self.info)
             assert file is not None
             with file:
@@ -61,21 +61,21 @@ class Member:
 
 
 def members(source: Source) -> Iterator[Member]:
-    """Yield the regular files; those whose path leads out of the archive are passed over."""
+    """Yield the regular files; skip those whose path leads out of the archive."""
     with (
-        _refused(source.name),
+        _dataset_errors(source.name),
         tarfile.open(fileobj=cast("IO[bytes]", source), mode="r|", tarinfo=_StrictInfo) as archive,
     ):
         while info := archive.next():
-            archive.members = []  # type: ignore[attr-defined]  # else it would remember every header
-            path = normal(info.name)
+            archive.members = []  # type: ignore[attr-defined]  # else it keeps every header
+            path = normalise_path(info.name)
             if info.isreg() and path is not None:
                 yield Member(path, info.size, archive, info, source.name)
 
 
 @contextmanager
-def _refused(name: str) -> Iterator[None]:
-    """Say which archive it is that cannot be read."""
+def _dataset_errors(name: str) -> Iterator[None]:
+    """Turn errors of `tarfile` into a DatasetError that names the archive."""
     try:
         yield
     except DAMAGED as error:

@@ -1,58 +1,57 @@
-"""JSON lines: a label, and one of features, url, email and text; other fields are ignored."""
+"""JSON lines with a label and one of features, url, email and text; other fields are ignored."""
 
 from functools import partial
 
 import msgspec
 
-from app.datasets.batch import Batch
+from app.datasets.batch import Batch, BatchBuilder
 from app.datasets.blocks import Block
-from app.datasets.errors import MalformedLine
-from app.datasets.parsers.rows import Rows, parse_lines
-from app.datasets.skipped_lines import Faults
+from app.datasets.errors import LineErrors, MalformedLine
+from app.datasets.parsers.lines import parse_lines
 from app.features.featurizer import KINDS, Kind, features_of
 from app.learning.errors import BadExample
 from app.learning.example import Example, example_of_json
 from kernels.text.parser import LONGEST_NAME_BYTES
 
 LABELS = {1: 1.0, -1: -1.0, 0: -1.0}
-Raw = str | msgspec.UnsetType
+RawInput = str | msgspec.UnsetType
 
 
 class Line(msgspec.Struct):
-    """One line; exactly one of its fields beside the label is there."""
+    """One line: the label and exactly one other field."""
 
     label: int
     features: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    url: Raw = msgspec.UNSET
-    email: Raw = msgspec.UNSET
-    text: Raw = msgspec.UNSET
+    url: RawInput = msgspec.UNSET
+    email: RawInput = msgspec.UNSET
+    text: RawInput = msgspec.UNSET
 
-    def raws(self) -> list[tuple[Kind, str]]:
-        """What is there to be turned into features."""
-        fields: dict[Kind, Raw] = {"url": self.url, "email": self.email, "text": self.text}
+    def raw_inputs(self) -> list[tuple[Kind, str]]:
+        """Return the raw inputs that are present."""
+        fields: dict[Kind, RawInput] = {"url": self.url, "email": self.email, "text": self.text}
         return [(kind, raw) for kind, raw in fields.items() if raw is not msgspec.UNSET]
 
 
 DECODER = msgspec.json.Decoder(Line)
 
 
-def parse(block: Block, faults: Faults, featurizer: int) -> Batch:
+def parse(block: Block, errors: LineErrors, featurizer: int) -> Batch:
     """Parse a block of lines."""
-    return parse_lines(block, faults, partial(_add, featurizer))
+    return parse_lines(block, errors, partial(_add, featurizer))
 
 
-def _add(featurizer: int, rows: Rows, text: bytes) -> None:
+def _add(featurizer: int, builder: BatchBuilder, text: bytes) -> None:
     line = _decode(text)
     if line.label not in LABELS:
         raise MalformedLine(f"{line.label} is not a label (1, -1 or 0)")
-    raws = line.raws()
-    if len(raws) + (line.features is not msgspec.UNSET) != 1:
-        raise MalformedLine(f"there must be exactly one of features, {', '.join(KINDS[:-1])} and {KINDS[-1]}")
+    raw_inputs = line.raw_inputs()
+    if len(raw_inputs) + (line.features is not msgspec.UNSET) != 1:
+        raise MalformedLine(f"a line must have exactly one of features, {', '.join(KINDS[:-1])} and {KINDS[-1]}")
     if line.features is not msgspec.UNSET:
-        rows.add(LABELS[line.label], _example(line.features))
+        builder.add(LABELS[line.label], _example(line.features))
     else:
-        ((kind, raw),) = raws
-        rows.add(LABELS[line.label], features_of(kind, raw, featurizer).example)
+        ((kind, raw),) = raw_inputs
+        builder.add(LABELS[line.label], features_of(kind, raw, featurizer).example)
 
 
 def _decode(text: bytes) -> Line:
@@ -65,7 +64,7 @@ def _decode(text: bytes) -> Line:
 
 
 def _example(features: msgspec.Raw) -> Example:
-    """The same as a service makes of it."""
+    """Parse features exactly as the service does."""
     try:
         example = example_of_json(memoryview(features))
     except BadExample as error:

@@ -1,4 +1,4 @@
-"""LIBSVM files: `label index:value index:value ... # comment`; a feature is named by its index as it is written."""
+"""LIBSVM files: `label index:value index:value ... # comment`; a feature's name is its index as written."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 
 from app.datasets.batch import Batch
 from app.datasets.blocks import Block
+from app.datasets.errors import LineErrors
 from app.datasets.parsers.scanner import reread, scan
-from app.datasets.skipped_lines import Faults
 from kernels.arrays import Ints
 from kernels.text.libsvm import parse_libsvm
 from kernels.text.parser import COLON, count
@@ -18,7 +18,7 @@ PAIR = re.compile(rb"[0-9]+:([^\s#]+)")
 
 @dataclass(frozen=True, slots=True)
 class IndexNames:
-    """Names that stand in the text, up to a colon."""
+    """Names in the text, up to a colon."""
 
     text: bytes
     starts: Ints
@@ -29,10 +29,10 @@ class IndexNames:
         return self.text[start : self.text.index(b":", start)].decode()
 
 
-def parse(block: Block, faults: Faults) -> Batch:
+def parse(block: Block, errors: LineErrors) -> Batch:
     """Parse a block of lines."""
     text = block.text
-    parsed = scan(block, parse_libsvm, count(np.frombuffer(text, np.uint8), COLON), faults)
+    parsed = scan(block, parse_libsvm, count(np.frombuffer(text, np.uint8), COLON), errors)
     reread(parsed, lambda start: _value_at(text, start))
     names = IndexNames(text, parsed.name_starts)
     return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names)

@@ -1,4 +1,4 @@
-"""Runs a parser of `kernels` over a block and says in words what is wrong with a line."""
+"""Runs a kernel parser over a block and turns its error codes into sentences."""
 
 import math
 import re
@@ -7,56 +7,50 @@ from collections.abc import Callable
 import numpy as np
 
 from app.datasets.blocks import Block
-from app.datasets.skipped_lines import Faults
+from app.datasets.errors import LineErrors
+from app.datasets.parsers.lines import quote
 from kernels.arrays import Bytes, Ints
 from kernels.examples.canonical import LARGEST_VALUE
-from kernels.text import parser as parsing
+from kernels.text import parser as codes
 from kernels.text.parser import LONGEST_NAME_BYTES, Parsed
 
 Parser = Callable[[Bytes, Parsed, Ints], int]
 
 SENTENCES = {
-    parsing.BAD_LABEL: "{token} is not a label (1, -1 or 0)",
-    parsing.BAD_PAIR: "{token} is not index:value",
-    parsing.BAD_FEATURE: "{token} is not name:value",
-    parsing.BAD_NAMESPACE: "{token} is not namespace:scale",
-    parsing.BAD_IMPORTANCE: "importance {token} is not supported, only 1",
-    parsing.UNEXPECTED: "{token} is unexpected before the bar",
-    parsing.NO_LABEL: "there is no label before the bar",
-    parsing.NO_BAR: "there is no bar (|)",
-    parsing.TOO_LARGE: f"{{token}} is beyond {LARGEST_VALUE:g}",
-    parsing.TOO_LONG: f"the name {{token}} is longer than {LONGEST_NAME_BYTES} bytes",
+    codes.BAD_LABEL: "{token} is not a label (1, -1 or 0)",
+    codes.BAD_PAIR: "{token} is not index:value",
+    codes.BAD_FEATURE: "{token} is not name:value",
+    codes.BAD_NAMESPACE: "{token} is not namespace:scale",
+    codes.BAD_IMPORTANCE: "importance {token} is not supported, only 1",
+    codes.UNEXPECTED: "{token} is not allowed before the bar",
+    codes.NO_LABEL: "there is no label before the bar",
+    codes.NO_BAR: "there is no bar (|)",
+    codes.TOO_LARGE: f"{{token}} is larger than {LARGEST_VALUE:g}",
+    codes.TOO_LONG: f"the name {{token}} is longer than {LONGEST_NAME_BYTES} bytes",
 }
-NUMERIC = (parsing.BAD_PAIR, parsing.BAD_FEATURE, parsing.BAD_NAMESPACE)
+NUMERIC = (codes.BAD_PAIR, codes.BAD_FEATURE, codes.BAD_NAMESPACE)
 TOKEN = re.compile(rb"\|?[^\s|]*")
-SHOWN = 40  # characters of a token in a message
 
 
-def scan(block: Block, parser: Parser, nonzeros: int, faults: Faults) -> Parsed:
-    """Parse a block that has at most so many non-zeros, up to a bad line that stops the reading."""
+def scan(block: Block, parser: Parser, nonzeros: int, errors: LineErrors) -> Parsed:
+    """Parse a block with at most `nonzeros` non-zeros, up to a malformed line that stops reading."""
     text = np.frombuffer(block.text, np.uint8)
-    parsed = _room(parsing.count(text, parsing.NEWLINE), nonzeros)
-    cursor = np.zeros(parsing.CURSOR_SIZE, np.int64)
+    parsed = _allocate(codes.count(text, codes.NEWLINE), nonzeros)
+    cursor = np.zeros(codes.CURSOR_SIZE, np.int64)
     while reason := parser(text, parsed, cursor):
-        line_number = block.first_line + int(cursor[parsing.LINE]) - 1
-        if not faults.note(line_number, _sentence(reason, _token(block.text, int(cursor[parsing.BLAMED])))):
+        line_number = block.first_line + int(cursor[codes.LINE]) - 1
+        if not errors.record(line_number, _sentence(reason, _token(block.text, int(cursor[codes.BLAMED])))):
             break
-    return _filled(parsed, int(cursor[parsing.EXAMPLES]))
+    return _trim(parsed, int(cursor[codes.EXAMPLES]))
 
 
 def reread(parsed: Parsed, value_at: Callable[[int], float]) -> None:
-    """Let `value_at` find the values that the parser could not round, from where their names start."""
-    rough = np.flatnonzero(np.isnan(parsed.values))
-    parsed.values[rough] = [value_at(start) for start in parsed.name_starts[rough].tolist()]
+    """Fill in the values that the kernel could not round (NaN) by `value_at`, given where their names start."""
+    unrounded = np.flatnonzero(np.isnan(parsed.values))
+    parsed.values[unrounded] = [value_at(start) for start in parsed.name_starts[unrounded].tolist()]
 
 
-def quoted(token: bytes) -> str:
-    """Show a token in a message."""
-    text = token.decode("utf-8", "backslashreplace")
-    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
-
-
-def _room(examples: int, nonzeros: int) -> Parsed:
+def _allocate(examples: int, nonzeros: int) -> Parsed:
     parsed = Parsed(
         starts=np.empty(examples + 1, np.int64),
         keys=np.empty(nonzeros, np.uint64),
@@ -68,7 +62,7 @@ def _room(examples: int, nonzeros: int) -> Parsed:
     return parsed
 
 
-def _filled(parsed: Parsed, examples: int) -> Parsed:
+def _trim(parsed: Parsed, examples: int) -> Parsed:
     nonzeros = int(parsed.starts[examples])
     return Parsed(
         starts=parsed.starts[: examples + 1],
@@ -87,10 +81,10 @@ def _token(text: bytes, start: int) -> bytes:
 
 def _sentence(reason: int, token: bytes) -> str:
     if reason in NUMERIC and not _is_finite(token.rpartition(b":")[2]):
-        return f"{quoted(token)} is not finite"
-    if reason == parsing.NO_LABEL and not token.startswith(b"|"):
-        return f"there is no label before the bar: {quoted(token)} touches it or is quoted, so it is a tag"
-    return SENTENCES[reason].format(token=quoted(token))
+        return f"{quote(token)} is not finite"
+    if reason == codes.NO_LABEL and not token.startswith(b"|"):
+        return f"there is no label before the bar: {quote(token)} is a tag, because it touches the bar or is quoted"
+    return SENTENCES[reason].format(token=quote(token))
 
 
 def _is_finite(number: bytes) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 
 from app.datasets.batch import Batch
 from app.datasets.blocks import Block
+from app.datasets.errors import LineErrors
 from app.datasets.parsers.scanner import reread, scan
-from app.datasets.skipped_lines import Faults
 from kernels.arrays import Ints
 from kernels.text.parser import RETURN, SPACE, TAB, count
 from kernels.text.vw import parse_vw
@@ -21,7 +21,7 @@ WORD = re.compile(rb"([^\s:|]*)(?::([^\s|]*))?")  # name and value of a feature,
 
 @dataclass(frozen=True, slots=True)
 class NamespacedNames:
-    """Names that stand in the text, each after the bar and the name of its namespace."""
+    """Names in the text, each after the bar and the name of its namespace."""
 
     text: bytes
     starts: Ints
@@ -34,11 +34,11 @@ class NamespacedNames:
         return f"{namespace}^{name}" if namespace else name
 
 
-def parse(block: Block, faults: Faults) -> Batch:
+def parse(block: Block, errors: LineErrors) -> Batch:
     """Parse a block of lines."""
     text = np.frombuffer(block.text, np.uint8)
-    blanks = sum(count(text, blank) for blank in (SPACE, TAB, RETURN))  # one at least before each feature
-    parsed = scan(block, parse_vw, blanks, faults)
+    blanks = sum(count(text, blank) for blank in (SPACE, TAB, RETURN))  # at least one before each feature
+    parsed = scan(block, parse_vw, blanks, errors)
     reread(parsed, lambda start: _value_at(block.text, start))
     names = NamespacedNames(block.text, parsed.name_starts)
     return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names)
@@ -50,6 +50,6 @@ def _value_at(text: bytes, start: int) -> float:
 
 
 def _words(text: bytes, start: int) -> list[re.Match[bytes]]:
-    """Return the namespace of the feature at `start`, and the feature."""
+    """Match the namespace of the feature at `start`, and the feature."""
     words = [WORD.match(text, place) for place in (text.rindex(b"|", 0, start) + 1, start)]
     return [word for word in words if word is not None]

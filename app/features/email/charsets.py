@@ -1,9 +1,9 @@
-"""Bytes into text, by the charset that a mail names: whatever it is, something readable comes out."""
+"""Decodes bytes by the charset that a mail names; never fails, whatever the name or the bytes."""
 
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
-# What mail programs write under these names is what the larger charset says.
+# Mail programs use these names for text in the larger charset.
 WIDER = {
     "ascii": "cp1252",
     "latin_1": "cp1252",
@@ -15,7 +15,7 @@ WIDER = {
     "iso8859_9": "cp1254",
     "tis_620": "cp874",
 }
-NO_CHARSETS = {  # bytes to bytes, those that exist elsewhere only, and one that a bomb can be made of
+NO_CHARSETS = {  # bytes-to-bytes codecs, codecs of other platforms, and punycode, which allows a denial of service
     *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
     *("mbcs", "oem", "tactis", "punycode"),
 }
@@ -28,9 +28,9 @@ CODECS = {
 UNKNOWN = "cp1252"
 
 
-def decoded(raw: bytes, charset: str) -> str:
-    """Decode by a charset; by UTF-8 or else Windows' Latin if there is none of that name, or it is plain ASCII."""
-    if raw.isascii() and not _shifts(charset):
+def decode(raw: bytes, charset: str) -> str:
+    """Decode by a charset; if it is unknown or ASCII, by UTF-8 or else Windows-1252."""
+    if raw.isascii() and not _is_stateful(charset):
         return raw.decode("ascii")
     codec = codec_of(charset)
     if codec == UNKNOWN:
@@ -42,15 +42,15 @@ def decoded(raw: bytes, charset: str) -> str:
 
 
 def codec_of(charset: str) -> str:
-    """Python's name for a charset.
+    """Return Python's name for a charset.
 
-    Looked up in our own table: Python remembers every name that it was ever asked for, and a mail may name anything.
+    Uses a table of our own: Python caches every name that it looks up, and a mail may name anything.
     """
     return CODECS.get(normalize_encoding(charset).lower(), UNKNOWN) if charset.isascii() else UNKNOWN
 
 
-def _shifts(charset: str) -> bool:
-    """Whether ASCII bytes may stand for other letters."""
+def _is_stateful(charset: str) -> bool:
+    """Whether ASCII bytes may encode other letters."""
     return charset[:3].lower() in {"iso", "hz", "hz-", "utf", "csi"} and codec_of(charset) in {
         *("hz", "utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"),
         *(

@@ -1,7 +1,7 @@
 """The large parts of a snapshot as chunks of bytes.
 
-Rows and names are cut by ranges of their keys, so a chunk's content does not depend on history, and a new feature
-changes one chunk only. Chunks of rows and of the matrix are views: nothing is copied.
+Rows and names are split by ranges of their keys, so the content of a chunk does not depend on history, and a new
+feature changes only one chunk. Chunks of rows and of the matrix are views: nothing is copied.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from kernels.arrays import Ends, Floats, Ints, Keys
 from kernels.table.layout import range_starts
 
 ROWS, DENSE, NAMES = "rows", "dense", "names"
-CHUNK_BITS = 12  # some 4,096 rows or names to a chunk
+CHUNK_BITS = 12  # about 4,096 rows or names in a chunk
 ASCENDING, DESCENDING = np.uint64(0), ~np.uint64(0)
 KEY_BYTES, LENGTH_BYTES = 8, 4
 COUNT_BYTES = 8
@@ -24,37 +24,37 @@ Data = bytes | memoryview
 
 
 def row_chunks(rows: Floats) -> Iterator[tuple[int, Data]]:
-    """Rows by ranges of their keys, the largest first."""
+    """Yield rows by ranges of their keys, the largest first."""
     keys = rows.reshape(-1).view(np.uint64)
     for number, start, stop in _ranges(keys, len(rows.T), DESCENDING):
         yield number, rows[start:stop].reshape(-1).data.cast("B")
 
 
 def dense_chunks(dense: Floats) -> Iterator[tuple[int, Data]]:
-    """The lines of the matrix."""
+    """Yield the rows of the matrix."""
     for number, line in enumerate(dense if dense.size else ()):
         yield number, line.data.cast("B")
 
 
-def dense_of(size: int, lines: Sequence[Data]) -> Floats:
-    """The matrix that has these lines, with room for `size` features; ValueError if they cannot be its lines.
+def decode_dense(size: int, lines: Sequence[Data]) -> Floats:
+    """Rebuild the matrix with a capacity of `size` features; ValueError if it is not square.
 
-    There is never more room than these features needed when they came: a short file must not take much memory.
+    The capacity is limited to what the features needed when they were added: a short file must not take much memory.
     """
     if not size:
         return np.zeros((0, 0))
     used = max(len(lines) - 1, 0)
     if any(len(line) != 8 * used for line in lines):
         raise ValueError("its matrix is not square")
-    room = min(size, max(LEAST_DENSE, 1 << max(used - 1, 0).bit_length()))
-    dense = np.vstack([np.zeros(room), np.eye(room)])
+    capacity = min(size, max(LEAST_DENSE, 1 << max(used - 1, 0).bit_length()))
+    dense = np.vstack([np.zeros(capacity), np.eye(capacity)])
     for number, line in enumerate(lines):
         dense[number, :used] = np.frombuffer(line)
     return dense
 
 
 def name_chunks(names: Names) -> Iterator[tuple[int, Data]]:
-    """Names by ranges of their keys: how many, the keys, the lengths of the names, their UTF-8."""
+    """Yield names by ranges of their keys: their number, the keys, the lengths of the names, and their UTF-8."""
     run = names.run()
     keys, text = run.keys, run.text
     starts = np.concatenate([np.zeros(1, np.uint32), run.ends])
@@ -65,8 +65,8 @@ def name_chunks(names: Names) -> Iterator[tuple[int, Data]]:
         yield number, b"".join([count, keys[start:stop].data, lengths[start:stop].data, letters.data])
 
 
-def names_of(chunks: Sequence[Data]) -> Run:
-    """The names in these chunks; ValueError if they cannot be names."""
+def decode_names(chunks: Sequence[Data]) -> Run:
+    """Rebuild the run of names; ValueError if a chunk is too short."""
     parts = [_split(chunk) for chunk in chunks]
     keys = np.concatenate([np.empty(0, np.uint64), *(keys for keys, _, _ in parts)])
     lengths = np.concatenate([np.empty(0, np.uint32), *(lengths for _, lengths, _ in parts)])
@@ -84,7 +84,7 @@ def _split(chunk: Data) -> tuple[Keys, Ends, Data]:
 
 
 def _ranges(keys: Keys, width: int, flip: np.uint64) -> Iterator[tuple[int, int, int]]:
-    """Number, start and end of each range of keys that is not empty; ranges are halved as the keys double."""
+    """Yield index, start and end of each range of keys that is not empty; ranges halve as the keys double."""
     count = keys.size // width
     bits = max(count.bit_length() - CHUNK_BITS, 0)
     starts: Ints = np.empty(1 << bits, np.int64)

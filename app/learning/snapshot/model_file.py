@@ -1,9 +1,8 @@
-"""A tenant's state as bytes: versioned, checksummed, in chunks that are written again only when they changed.
+"""A tenant's state as bytes: versioned, checksummed, in chunks that are written again only if they changed.
 
 A snapshot is a header (JSON: version, configuration, counts, and a list of chunks with their hashes) and the chunks.
-Rows are cut by ranges of their keys, so a chunk's content does not depend on history, and a chunk whose hash stands
-in an older header need not be written again. In a file the two follow each other: magic, length and hash of the
-header, header, chunks.
+Rows are split by ranges of their keys, so the content of a chunk does not depend on history, and a chunk whose hash is
+in an older header need not be written again. A model file is: magic, length and hash of the header, header, chunks.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from app.learning.drift import detectors_of, told
+from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
 from app.learning.prequential import MOST_COUNTED
 from app.learning.snapshot.chunks import (
@@ -20,13 +19,13 @@ from app.learning.snapshot.chunks import (
     NAMES,
     ROWS,
     Data,
+    decode_dense,
+    decode_names,
     dense_chunks,
-    dense_of,
     name_chunks,
-    names_of,
     row_chunks,
 )
-from app.learning.snapshot.frozen import Frozen, freeze
+from app.learning.snapshot.state_copy import StateCopy, copy_state
 from app.learning.state import TenantState
 
 MAGIC = b"sluice model\n"
@@ -35,7 +34,7 @@ HASH_BYTES = 16
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """Where a chunk belongs, and what it must be."""
+    """The place, size and hash of a chunk."""
 
     kind: str
     index: int
@@ -44,7 +43,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """All of a state that is small, and what the rest consists of."""
+    """The small parts of a state, and the list of chunks."""
 
     format: int
     version: int
@@ -57,142 +56,142 @@ class Header(msgspec.Struct, frozen=True):
     digest: str
     extra: dict[str, str]
     chunks: list[Chunk]
-    drift: list[list[int]] = []  # not there in snapshots from before there were detectors
+    drift: list[list[int]] = []  # absent in snapshots from before there were detectors
 
 
-def encode(frozen: Frozen) -> tuple[bytes, Callable[[Chunk], Data]]:
-    """Return the header, and a function that gives the bytes of each of its chunks.
+def encode(copy: StateCopy) -> tuple[bytes, Callable[[Chunk], Data]]:
+    """Return the header, and a function that returns the bytes of each of its chunks.
 
-    It takes a while, mostly without the GIL, so it may run in a thread. ModelNotFinite if nobody could read it again.
+    Slow, but mostly without the GIL, so it may run in a thread. ModelNotFinite if it could not be loaded again.
     """
-    if not frozen.is_finite:
+    if not copy.is_finite:
         raise ModelNotFinite
-    pieces, chunks, counts = {}, [], frozen.counts
-    for kind, index, data in _pieces(frozen):
+    pieces, chunks, counts = {}, [], copy.counts
+    for kind, index, data in _pieces(copy):
         pieces[kind, index] = data
-        chunks.append(Chunk(kind, index, len(data), _hash(data)))  # which lets go of the GIL after every chunk
+        chunks.append(Chunk(kind, index, len(data), _hash(data)))  # hashing releases the GIL for every chunk
     header = Header(
         format=FORMAT,
-        version=frozen.version,
-        config=frozen.config.told,
-        tally=frozen.tally.tolist(),
+        version=copy.version,
+        config=copy.config.stored,
+        tally=copy.tally.tolist(),
         counts=[counts.total.tolist(), counts.window.tolist(), counts.faded.tolist()],
         served=counts.answers.tolist(),
         ring=counts.ring.tobytes(),
-        dense=frozen.dense_size,
-        digest=frozen.digest,
-        extra=dict(frozen.extra),
+        dense=copy.dense_size,
+        digest=copy.digest,
+        extra=dict(copy.extra),
         chunks=chunks,
-        drift=told(counts.detectors),
+        drift=encode_detectors(counts.detectors),
     )
     return msgspec.json.encode(header), lambda chunk: pieces[chunk.kind, chunk.index]
 
 
-def changed(header: bytes, older: bytes) -> list[Chunk]:
-    """The chunks that a store which holds the older snapshot does not have yet."""
+def changed_chunks(header: bytes, older: bytes) -> list[Chunk]:
+    """Return the chunks that are not in the older snapshot."""
     held = {chunk.hash for chunk in read_header(older).chunks}
     return [chunk for chunk in read_header(header).chunks if chunk.hash not in held]
 
 
 def decode(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> TenantState:
-    """Rebuild the state; refuse anything that is not whole and sound."""
-    read = read_header(header)
+    """Rebuild the state; BadSnapshot if anything is missing or damaged."""
+    parsed = read_header(header)
     pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: []}
-    for chunk in read.chunks:
+    for chunk in parsed.chunks:
         data = chunk_bytes(chunk)
         if len(data) != chunk.size or _hash(data) != chunk.hash:
             raise BadSnapshot(f"chunk {chunk.kind}:{chunk.index} of the model is damaged")
         pieces.setdefault(chunk.kind, []).append(data)
-    state = _rebuilt(read, pieces)
-    if state.digest != read.digest:
-        raise BadSnapshot("the model does not have the digest it was saved with")
+    state = _rebuild(parsed, pieces)
+    if state.digest != parsed.digest:
+        raise BadSnapshot("the digest of the model does not match the one it was saved with")
     return state
 
 
 def dump(state: TenantState) -> Iterator[Data]:
-    """The snapshot of a state as the bytes of one file, piece by piece."""
-    return file_of(*encode(freeze(state)))
+    """Yield the model file of a state, piece by piece."""
+    return join_file(*encode(copy_state(state)))
 
 
-def file_of(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> Iterator[Data]:
-    """A snapshot as the bytes of one file, piece by piece."""
+def join_file(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> Iterator[Data]:
+    """Yield a snapshot as one model file, piece by piece."""
     yield MAGIC + len(header).to_bytes(8, "little") + bytes.fromhex(_hash(header)) + header
     for chunk in read_header(header).chunks:
         yield chunk_bytes(chunk)
 
 
 def load(data: bytes) -> TenantState:
-    """Rebuild a state from the bytes of one file."""
-    return decode(*parts_of(data))
+    """Rebuild a state from a model file."""
+    return decode(*split_file(data))
 
 
-def parts_of(data: bytes) -> tuple[bytes, Callable[[Chunk], Data]]:
-    """The header and the chunks of a snapshot in one file."""
+def split_file(data: bytes) -> tuple[bytes, Callable[[Chunk], Data]]:
+    """Return the header of a model file, and a function that returns the bytes of each chunk."""
     if data[: len(MAGIC)] != MAGIC:
-        raise BadSnapshot(f"this is not a Sluice model: {_looks_like(data)}")
+        raise BadSnapshot(f"the file is not a Sluice model: {_describe(data)}")
     start = len(MAGIC) + 8 + HASH_BYTES
     size = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 8], "little")
     header = data[start : start + size]
     if len(header) < size:
-        raise BadSnapshot(f"the model is cut off: its header should have {size:,} bytes, {len(header):,} are there")
+        raise BadSnapshot(f"the model is truncated: its header should have {size:,} bytes, but has {len(header):,}")
     if _hash(header) != data[start - HASH_BYTES : start].hex():
         raise BadSnapshot("the header of the model is damaged: its checksum does not match")
-    places = _places(read_header(header), start + size)
-    total = max((stop for _, stop in places.values()), default=start + size)
+    offsets = _offsets(read_header(header), start + size)
+    total = max((stop for _, stop in offsets.values()), default=start + size)
     if len(data) != total:
         raise BadSnapshot(f"the model should have {total:,} bytes, but has {len(data):,}")
     view = memoryview(data)
-    return header, lambda chunk: view[slice(*places[chunk.kind, chunk.index])]
+    return header, lambda chunk: view[slice(*offsets[chunk.kind, chunk.index])]
 
 
 def read_header(header: bytes) -> Header:
-    """Decode a header, and refuse one of another format."""
+    """Decode a header; BadSnapshot if it has another format."""
     try:
-        read = msgspec.json.decode(header, type=Header)
+        parsed = msgspec.json.decode(header, type=Header)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadSnapshot(f"the header of the model cannot be read: {error}") from None
-    if read.format != FORMAT:
-        raise BadSnapshot(f"the model has format {read.format}; this version of Sluice reads format {FORMAT}")
-    if len({(chunk.kind, chunk.index) for chunk in read.chunks}) < len(read.chunks):
-        raise BadSnapshot("the model names a chunk twice")  # a short file could become a long one in memory
-    return read
+    if parsed.format != FORMAT:
+        raise BadSnapshot(f"the model has format {parsed.format}; this version of Sluice reads format {FORMAT}")
+    if len({(chunk.kind, chunk.index) for chunk in parsed.chunks}) < len(parsed.chunks):
+        raise BadSnapshot("the model lists a chunk twice")  # else a short file could take much memory
+    return parsed
 
 
-def _pieces(frozen: Frozen) -> Iterator[tuple[str, int, Data]]:
-    yield from ((ROWS, index, data) for index, data in row_chunks(frozen.rows))
-    yield from ((DENSE, index, data) for index, data in dense_chunks(frozen.dense))
-    yield from ((NAMES, index, data) for index, data in name_chunks(frozen.names))
+def _pieces(copy: StateCopy) -> Iterator[tuple[str, int, Data]]:
+    yield from ((ROWS, index, data) for index, data in row_chunks(copy.rows))
+    yield from ((DENSE, index, data) for index, data in dense_chunks(copy.dense))
+    yield from ((NAMES, index, data) for index, data in name_chunks(copy.names))
 
 
-def _rebuilt(read: Header, pieces: dict[str, list[Data]]) -> TenantState:
+def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
     try:
-        state = TenantState(read.config)
+        state = TenantState(parsed.config)
         rows = np.frombuffer(bytearray().join(pieces[ROWS])).reshape(-1, state.model.width)
-        state.model.restore(np.array(read.tally), rows, dense_of(read.dense, pieces[DENSE]))
-        state.prequential.restore(read.counts, read.served, read.ring)
-        state.prequential.detectors[:] = detectors_of(read.drift)
-        state.names.take_over(names_of(pieces[NAMES]))
-        state.version = _counted(read.version)
+        state.model.restore(np.array(parsed.tally), rows, decode_dense(parsed.dense, pieces[DENSE]))
+        state.prequential.restore(parsed.counts, parsed.served, parsed.ring)
+        state.prequential.detectors[:] = decode_detectors(parsed.drift)
+        state.names.restore(decode_names(pieces[NAMES]))
+        state.version = _checked_version(parsed.version)
     except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
-        raise BadSnapshot(f"the model is sound, but this version of Sluice cannot use it: {error}") from None
+        raise BadSnapshot(f"the model is intact, but this version of Sluice cannot use it: {error}") from None
     return state
 
 
-def _counted(version: int) -> int:
+def _checked_version(version: int) -> int:
     if not 0 <= version <= MOST_COUNTED:
-        raise ValueError("so many events cannot have happened")
+        raise ValueError("its version is out of range")
     return version
 
 
-def _places(read: Header, start: int) -> dict[tuple[str, int], tuple[int, int]]:
-    places = {}
-    for chunk in read.chunks:
-        places[chunk.kind, chunk.index] = (start, start + chunk.size)
+def _offsets(parsed: Header, start: int) -> dict[tuple[str, int], tuple[int, int]]:
+    offsets = {}
+    for chunk in parsed.chunks:
+        offsets[chunk.kind, chunk.index] = (start, start + chunk.size)
         start += chunk.size
-    return places
+    return offsets
 
 
-def _looks_like(data: bytes) -> str:
+def _describe(data: bytes) -> str:
     kinds: dict[bytes, str] = {
         b"": "it is empty",
         b"\x1f\x8b": "it is compressed with gzip",

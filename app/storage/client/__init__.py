@@ -1,1 +1,13 @@
-"""The connection to Redis: address, transport, cluster, scripts, errors."""
+"""The client of Redis and Valkey: one server, Sentinel or a cluster, as SLUICE_REDIS_URL says."""
+
+from app.storage.client.address import address_of
+from app.storage.client.clients import Clients
+from app.storage.client.connection import CommandObserver, Connection
+from app.storage.client.server_check import check_server
+
+__all__ = ["Connection", "connect"]
+
+
+def connect(url: str, *, timeout_seconds: float = 2.0, observe: CommandObserver | None = None) -> Connection:
+    """Return a connection to what the URL names; it sends nothing yet. Raise BadSetting for an invalid URL."""
+    return Connection(Clients(address_of(url), timeout_seconds), check_server, observe)

@@ -1,4 +1,4 @@
-"""What SLUICE_REDIS_URL says: which kind of Redis, where, and with which options. No sentence shows a password."""
+"""Parsing of SLUICE_REDIS_URL: the kind of Redis, its addresses and its options. No message shows a password."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from redis.asyncio.connection import URL_QUERY_ARGUMENT_PARSERS
 
-from app.learning.errors import BadSetting, shown
+from app.learning.errors import BadSetting, short_repr
 
 Kind = Literal["server", "socket", "sentinel", "cluster"]
-KINDS: Final[Mapping[str, tuple[Kind, bool]]] = {  # the kind, and whether it is encrypted
+KINDS: Final[Mapping[str, tuple[Kind, bool]]] = {  # kind, and whether it is encrypted
     "redis": ("server", False),
     "rediss": ("server", True),
     "unix": ("socket", False),
@@ -39,19 +39,19 @@ CERTIFICATE_RULES: Final = ("none", "optional", "required")
 
 @dataclass(frozen=True)
 class Address:
-    """Where Redis is. `shown` may be printed; the options may hold passwords."""
+    """The address of Redis. `shown` may be printed; the options may contain passwords."""
 
     kind: Kind
     encrypted: bool
     shown: str
     nodes: tuple[tuple[str, int], ...] = ()
-    primary: str = ""  # the name under which Sentinel knows it
+    primary: str = ""  # its name in Sentinel
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def address_of(url: str) -> Address:
-    """Read SLUICE_REDIS_URL; BadSetting says what is wrong with it."""
+    """Parse SLUICE_REDIS_URL; raise BadSetting if it is invalid."""
     scheme = url.partition("://")[0].lower()
     if "://" not in url or scheme not in KINDS:
         _refuse("must begin with " + ", ".join(f"{known}://" for known in KINDS))
@@ -96,7 +96,7 @@ def _nodes(parts: SplitResult, default_port: int) -> tuple[tuple[str, int], ...]
 
 
 def _node(node: str, default_port: int) -> tuple[str, int]:
-    # What stands here may be a piece of a password with a character that should have been escaped: do not show it.
+    # This may be part of a password with a character that should have been escaped: do not show it.
     try:
         parts = urlsplit(f"//{node}")
         host, port = parts.hostname, parts.port
@@ -134,9 +134,9 @@ def _option(name: str, value: str, known: tuple[str, ...]) -> Any:  # noqa: ANN4
     if name in TLS_OPTIONS and name not in known:
         _refuse(f"has the option {name}, which needs rediss:// (with two s) at the beginning")
     if name not in known:
-        _refuse(f"has the unknown option {shown(name)}; it may have {', '.join(known)}")
+        _refuse(f"has the unknown option {short_repr(name)}; it may have {', '.join(known)}")
     if name in FILE_OPTIONS and not Path(value).exists():
-        _refuse(f"names the file {shown(value)} as {name}, which does not exist")
+        _refuse(f"names the file {short_repr(value)} as {name}, which does not exist")
     if name == "ssl_cert_reqs" and value not in CERTIFICATE_RULES:
         _refuse(f"has the option ssl_cert_reqs, which must be one of {', '.join(CERTIFICATE_RULES)}")
     try:

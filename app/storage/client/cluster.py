@@ -1,4 +1,4 @@
-"""redis-py's cluster client, made to notice by itself that a node has gone or moved, and to send at once."""
+"""redis-py's cluster client, changed to recover by itself when a node fails or moves, and to send in the same task."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from redis._parsers import AsyncCommandsParser
 from redis.asyncio.cluster import ClusterNode, NodesManager, RedisCluster
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection
 from redis.cluster import PRIMARY
 from redis.exceptions import (
     AskError,
@@ -20,108 +21,108 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from app.storage.client.transport import Argument, TcpConnection, TlsConnection, packed, read_answers
+from app.storage.client.connection import Argument, Command, pack, read_answers, send
 
-ELSEWHERE: Final = (AskError, TryAgainError)  # a MovedError is an AskError
-HOPS: Final = 16
-MOVING_SECONDS: Final = 0.05  # until keys that belong together have all moved
+REDIRECTS: Final = (AskError, TryAgainError)  # a MovedError is an AskError
+MOST_REDIRECTS: Final = 16
+MOVING_SECONDS: Final = 0.05  # until all keys of a slot that is moving are on the same node
 
 
-class NoticingCluster(RedisCluster):
-    """A cluster client that sends nothing twice, and still recovers with the next call."""
+class ClusterClient(RedisCluster):
+    """A cluster client that never sends a command twice, and recovers with the next call."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - redis-py's options
-        # An answer that a slot has moved puts it right. Every fifth, redis-py would close all connections, too, whoever
-        # waits for an answer on one: such a label is refused, though it may be in the log.
+        # A MOVED answer corrects the slot table. After every fifth one, redis-py would also close all connections,
+        # including those on which a label waits for its answer: it would be refused, though it may be in the log.
         super().__init__(reinitialize_steps=0, **options)
-        self.commands_parser = _Commands(self.nodes_manager)
-        # All nodes, those found later too, are made with these arguments.
-        kind = _NoticingTlsConnection if options.get("ssl") else _NoticingConnection
+        self.commands_parser = _CommandsParser(self.nodes_manager)
+        # redis-py also makes the nodes that it finds later with these arguments.
+        kind = _ReconnectingTlsConnection if options.get("ssl") else _ReconnectingConnection
         self.connection_kwargs["connection_class"] = kind
         for node in self.nodes_manager.startup_nodes.values():
             node.connection_class = kind
 
     async def execute_command(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - its signature
-        """Send a command once it is known where to; redis-py chooses any node before it looks for them."""
+        """Send a command after discovery of the nodes; redis-py chooses a node before it knows them."""
         await self.initialize()
         return await super().execute_command(*args, **kwargs)
 
     def get_node(self, host: str | None = None, port: int | None = None, node_name: str | None = None) -> ClusterNode:
-        """The node of this name. redis-py asks where a slot is moving to, which may be a new node that has none yet."""
+        """Return the node of this name. A slot may move to a new node that is not in the table yet."""
         known = super().get_node(host, port, node_name)
         if known is not None:
             return known
-        there, _, number = (node_name or f"{host}:{port}").rpartition(":")
-        new = ClusterNode(there, int(number), PRIMARY, **self.connection_kwargs)
+        new_host, _, new_port = (node_name or f"{host}:{port}").rpartition(":")
+        new = ClusterNode(new_host, int(new_port), PRIMARY, **self.connection_kwargs)
         self.nodes_manager.set_nodes(self.nodes_manager.nodes_cache, {new.name: new})
         return new
 
-    async def exchange(self, keys: Sequence[Argument], commands: Sequence[Sequence[Argument]]) -> list[Any]:
-        """Send commands to the nodes that have their keys, those of a node together, and return answers as they are.
+    async def exchange(self, keys: Sequence[Argument], commands: Sequence[Command]) -> list[Any]:
+        """Send commands to the nodes of their keys, one batch per node, and return the raw answers.
 
-        An error stands in place of an answer. What a node has not taken, since it has the key no more, goes on to the
-        one that has it.
+        An error takes the place of an answer. A command that a node redirects is sent on to the node that has its key.
         """
         await self.initialize()
         answers: list[Any] = [None] * len(commands)
         groups = self._by_node(keys)
-        asking = [self._exchange_with(node, [commands[place] for place in places]) for node, places in groups]
-        for (_, places), some in zip(groups, await _together(asking), strict=True):
-            for place, answer in zip(places, some, strict=True):
-                answers[place] = answer
-        elsewhere = [place for place, answer in enumerate(answers) if isinstance(answer, ELSEWHERE)]
-        following = [self._follow(answers[place], keys[place], commands[place]) for place in elsewhere]
-        for place, answer in zip(elsewhere, await _together(following), strict=True):
-            answers[place] = answer
+        batches = [self._exchange_with(node, [commands[index] for index in indexes]) for node, indexes in groups]
+        for (_, indexes), batch in zip(groups, await _gather(batches), strict=True):
+            for index, answer in zip(indexes, batch, strict=True):
+                answers[index] = answer
+        redirected = [index for index, answer in enumerate(answers) if isinstance(answer, REDIRECTS)]
+        following = [self._follow(answers[index], keys[index], commands[index]) for index in redirected]
+        for index, answer in zip(redirected, await _gather(following), strict=True):
+            answers[index] = answer
         return answers
 
     def _by_node(self, keys: Sequence[Argument]) -> list[tuple[ClusterNode | None, list[int]]]:
-        """The places of those keys that lie on one node, for each node; None has those that no node is known for."""
+        """Group the indexes of keys by node; None stands for keys without a known node."""
         slots = self.nodes_manager.slots_cache
         groups: dict[str, tuple[ClusterNode | None, list[int]]] = {}
-        for place, key in enumerate(keys):
+        for index, key in enumerate(keys):
             nodes = slots.get(self.keyslot(key))
             node = nodes[0] if nodes else None
-            groups.setdefault(node.name if node else "", (node, []))[1].append(place)
+            groups.setdefault(node.name if node else "", (node, []))[1].append(index)
         return list(groups.values())
 
-    async def _exchange_with(self, node: ClusterNode | None, commands: Sequence[Sequence[Argument]]) -> list[Any]:
-        """The answers of one node; where it gave none, why."""
+    async def _exchange_with(self, node: ClusterNode | None, commands: Sequence[Command]) -> list[Any]:
+        """Return the answers of one node, with the error where it gave none."""
         if node is None:
-            self.look_again()
+            self.discover_again()
             return [SlotNotCoveredError("no node has this slot")] * len(commands)
         answers: list[Any] = []
         try:
             connection = node.acquire_connection()
             try:
                 await node.disconnect_if_needed(connection)
-                await connection.send_packed_command(b"".join(map(packed, commands)))
-                await read_answers(connection, len(commands), answers)  # what came before a failure counts
+                await _disconnect_if_closed(connection)
+                await send(connection, b"".join(map(pack, commands)))
+                await read_answers(connection, len(commands), answers)  # answers before a failure count
             finally:
                 node.release(connection)
         except (RedisError, OSError) as error:
             if not isinstance(error, MaxConnectionsError):
-                await self._lost(node)
+                await self._node_failed(node)
             answers += [error] * (len(commands) - len(answers))
         if any(isinstance(answer, ClusterDownError) for answer in answers):
-            self.look_again()
+            self.discover_again()
         return answers
 
-    async def _lost(self, node: ClusterNode) -> None:
-        """A node did not answer: trust none of its connections, and ask another one where everything is."""
+    async def _node_failed(self, node: ClusterNode) -> None:
+        """Stop using the connections of a node that did not answer, and discover the nodes from another one."""
         node.update_active_connections_for_reconnect()
         await node.disconnect_free_connections()
         self.nodes_manager.move_node_to_end_of_cached_nodes(node.name)
-        self.look_again()
+        self.discover_again()
 
-    async def _follow(self, answer: Any, key: Argument, command: Sequence[Argument]) -> Any:  # noqa: ANN401 - as Redis answers
-        """Send a command, which a node has not taken, to where it belongs: its slot has moved, or is just moving."""
-        for _ in range(HOPS):
-            if not isinstance(answer, ELSEWHERE):
+    async def _follow(self, answer: Any, key: Argument, command: Command) -> Any:  # noqa: ANN401 - as Redis answers
+        """Send a redirected command to the node that has its slot now, or is just importing it."""
+        for _ in range(MOST_REDIRECTS):
+            if not isinstance(answer, REDIRECTS):
                 return answer
             if isinstance(answer, AskError) and not isinstance(answer, MovedError):
-                there = self.get_node(answer.host, answer.port)
-                _, answer = await self._exchange_with(there, [("ASKING",), command])
+                target = self.get_node(answer.host, answer.port)
+                _, answer = await self._exchange_with(target, [("ASKING",), command])
                 continue
             if isinstance(answer, MovedError):
                 self.nodes_manager.slots_cache.setdefault(answer.slot_id, [])
@@ -130,27 +131,27 @@ class NoticingCluster(RedisCluster):
                 await asyncio.sleep(MOVING_SECONDS)
             ((node, _),) = self._by_node([key])
             (answer,) = await self._exchange_with(node, [command])
-        return ClusterError("one node sends to another, in circles") if isinstance(answer, AskError) else answer
+        return ClusterError("the nodes redirect in a circle") if isinstance(answer, AskError) else answer
 
-    def look_again(self) -> None:
-        """Ask for the nodes anew before the next command."""
+    def discover_again(self) -> None:
+        """Discover the nodes again before the next command."""
         self._initialize = True
 
     async def aclose(self) -> None:
-        """Close all connections, also those of a client that was about to look for its nodes again."""
-        self._initialize = False  # otherwise redis-py takes the client for one without connections
+        """Close all connections, also those of a client that was about to discover its nodes."""
+        self._initialize = False  # otherwise redis-py assumes that there are no connections
         await super().aclose()
 
 
-async def _together(asking: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """All results. Of one alone no task is made: that would take two rounds of the event loop."""
-    return [await asking[0]] if len(asking) == 1 else list(await asyncio.gather(*asking))
+async def _gather(work: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Return all results. A single coroutine is awaited directly: a task would take two rounds of the event loop."""
+    return [await work[0]] if len(work) == 1 else list(await asyncio.gather(*work))
 
 
-class _Commands(AsyncCommandsParser):
-    """Where the keys of each command stand: asked once, of any node.
+class _CommandsParser(AsyncCommandsParser):
+    """Knows the positions of keys in commands; asks for them once, from any node.
 
-    redis-py asks the first primary, and anew with each look for the nodes: while that one is away, none is reached.
+    redis-py asks the first primary again at each discovery: while that one is down, no node is reached.
     """
 
     def __init__(self, nodes: NodesManager) -> None:
@@ -158,7 +159,7 @@ class _Commands(AsyncCommandsParser):
         self._nodes = nodes
 
     async def initialize(self, node: ClusterNode | None = None) -> None:
-        """Ask; with a node, only if that was not done yet."""
+        """Ask a node, unless that was done before."""
         if node is None:
             await super().initialize()
         elif self.commands:
@@ -167,7 +168,7 @@ class _Commands(AsyncCommandsParser):
             await self._ask([node, *(other for other in self._nodes.nodes_cache.values() if other != node)])
 
     async def _ask(self, nodes: Sequence[ClusterNode]) -> None:
-        """Ask one after the other, until one answers."""
+        """Ask one node after the other until one answers."""
         for node in nodes:
             try:
                 await super().initialize(node)
@@ -179,14 +180,21 @@ class _Commands(AsyncCommandsParser):
                 return
 
 
-class _NoticingConnection(TcpConnection):
-    """Connects again when the server has hung up meanwhile; for a single server redis-py's pool does that."""
+async def _disconnect_if_closed(connection: AbstractConnection) -> None:
+    """Disconnect if the server has closed the connection; for a single server, redis-py's pool does that."""
+    reader = connection._reader  # noqa: SLF001
+    if reader is not None and reader.at_eof():
+        await connection.disconnect(nowait=True)
+
+
+class _ReconnectingConnection(Connection):
+    """Connects again if the server has closed the connection: for redis-py's own commands."""
 
     async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:  # noqa: FBT001, FBT002 - its signature
-        if check_health and self._reader is not None and self._reader.at_eof():
-            await self.disconnect(nowait=True)
+        if check_health:
+            await _disconnect_if_closed(self)
         await super().send_packed_command(command, check_health)
 
 
-class _NoticingTlsConnection(_NoticingConnection, TlsConnection):
+class _ReconnectingTlsConnection(_ReconnectingConnection, SSLConnection):
     pass

@@ -1,155 +1,192 @@
-"""Connecting to Redis or Valkey: one server, Sentinel or a cluster, all by SLUICE_REDIS_URL."""
+"""Commands and scripts to Redis, one or several in a round trip; errors of the store are raised as ours.
+
+redis-py writes each command in another task, so that it can apply a timeout, and waits for that task: three rounds of
+the event loop before the command has left. A busy worker serves some dozen requests in each round, so a label would
+spend most of its time there. Here a command is written in the task that sends it, and everything on the path of a
+label is in this module.
+"""
 
 import asyncio
-import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import hiredis
+import msgspec
+from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.asyncio import Redis
-from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
-from redis.backoff import NoBackoff
-from redis.exceptions import NoPermissionError, ResponseError
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError, NoScriptError, ResponseError, TimeoutError  # noqa: A004 - its names
 
-from app.storage.client.address import Address, address_of
-from app.storage.client.cluster import NoticingCluster
-from app.storage.client.failures import store_error, store_errors
-from app.storage.client.transport import (
-    LeanPool,
-    SentinelConnection,
-    SentinelTlsConnection,
-    SocketConnection,
-    TcpConnection,
-    TlsConnection,
-)
-from app.storage.errors import StoreUnusable
+from app.storage.client.failures import REDIS_ERRORS, store_error
+from app.storage.errors import StoreDamaged, StoreUnavailable
 
-__all__ = ["AnyRedis", "Connection", "advice", "connect", "store_error", "store_errors"]
+if TYPE_CHECKING:
+    from app.storage.client.clients import AnyRedis, Clients
 
-AnyRedis = Redis | NoticingCluster
+Argument = str | bytes | int | memoryview
+Command = Sequence[Argument]
 
-LONGEST_WAIT_SECONDS: Final = 10.0
-HEALTH_CHECK_SECONDS: Final = 15
-MOST_CONNECTIONS: Final = 512  # redis-py refuses the command that would need one more
-OLDEST: Final = {"redis": (6, 2), "valkey": (7, 2)}
-WISHES: Final = (  # a server's setting, what it should be, and what happens otherwise
-    ("appendonly", "yes", "a restart of the server loses acknowledged feedback"),
-    ("appendfsync", "always", "a crash of the server can lose the last second of acknowledged feedback"),
-    ("maxmemory-policy", "noeviction", "a full server throws away what it should keep"),
-)
-
-logger = logging.getLogger("sluice.storage")
+LONGEST_WAIT_SECONDS = 10.0
 
 
-class Observes(Protocol):
-    """Whoever wants to know how commands went."""
+class CommandObserver(Protocol):
+    """Receives the duration of every round trip."""
 
     def __call__(self, command: str, seconds: float, *, failed: bool) -> None:
-        """A command is over."""
+        """Record a round trip that is over."""
 
 
-def connect(url: str, *, timeout_seconds: float = 2.0, observe: Observes | None = None) -> "Connection":
-    """A connection to what the URL names; nothing is sent before the first command. BadSetting for a wrong URL."""
-    return Connection(address_of(url), timeout_seconds, observe)
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A Lua script, and the hash under which Redis caches it."""
+
+    name: str
+    text: str
+    sha: str
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a script."""
+
+    script: Script
+    keys: Sequence[str]
+    arguments: Sequence[Argument]
+
+    def command(self, how: str) -> tuple[Argument, ...]:
+        """Return the EVALSHA command, or EVAL for a server that has not cached the script."""
+        source = self.script.sha if how == "EVALSHA" else self.script.text
+        return (how, source, len(self.keys), *self.keys, *self.arguments)
 
 
 class Connection:
-    """Clients of one Redis. A command is sent once: after an error the caller decides whether it may be sent again."""
+    """A connection to one Redis. It sends a command once: after an error, the caller decides whether to retry.
 
-    def __init__(self, address: Address, timeout_seconds: float, observe: Observes | None = None) -> None:
-        self.address = address
+    The key of a command is the argument behind its name. Commands of one round trip have the same name.
+    """
+
+    def __init__(
+        self,
+        clients: "Clients",
+        check: Callable[["Connection"], Awaitable[None]],
+        observe: CommandObserver | None = None,
+    ) -> None:
+        self._clients = clients
+        self._check = check
         self._observe = observe
-        self._timeout_seconds = timeout_seconds
-        self._sentinels: list[Sentinel] = []
-        self._clients: list[AnyRedis] = []
-        self._met = False
-        self.redis: AnyRedis = self._client(timeout_seconds)
+        self._is_checked = False
+        self.redis: AnyRedis = clients.make()
 
     @property
     def is_cluster(self) -> bool:
-        """Whether keys lie on several nodes, so that one command can use those of one slot only."""
-        return self.address.kind == "cluster"
+        """Whether keys are on several nodes, so that a command can only use keys of one slot."""
+        return self._clients.address.kind == "cluster"
 
     @property
     def shown(self) -> str:
-        """What it is and where, for sentences; never with a password."""
-        return f"Redis at {self.address.shown}"
+        """The kind and address for messages, without a password."""
+        return f"Redis at {self._clients.address.shown}"
 
-    def timed(self, command: str) -> "Timed":
-        """`with connection.timed("HGET") as timed:` whoever observes this connection is told how it went."""
-        return Timed(command, self._observe)
-
-    def blocking(self, longest_wait_seconds: float = LONGEST_WAIT_SECONDS) -> AnyRedis:
-        """A client of its own for commands that wait up to so long on the server; closed with the connection."""
-        return self._client(longest_wait_seconds + self._timeout_seconds)
+    def blocking(self, longest_wait_seconds: float = LONGEST_WAIT_SECONDS) -> "AnyRedis":
+        """Return a separate client for commands that block on the server; it is closed with the connection."""
+        return self._clients.make(longest_wait_seconds)
 
     async def ping(self) -> None:
-        """Return if Redis answers; the first time, make sure that it can be used, and log what is unwise about it."""
-        with store_errors(self.shown):
+        """Return if Redis answers. The first time, also check that the server can be used."""
+        with self._round_trip("PING", is_observed=False):
             await self.redis.ping()
-            if self._met:
-                return
-            await _check(self)
-            for sentence in await advice(self):
-                logger.warning("%s", sentence)
-            self._met = True
+            if not self._is_checked:
+                await self._check(self)
+                self._is_checked = True
 
     async def aclose(self) -> None:
         """Close every client of this connection."""
-        closing = [client.aclose() for client in self._clients] + [sentinel.aclose() for sentinel in self._sentinels]
-        await asyncio.gather(*closing, return_exceptions=True)  # a server that is gone needs no farewell
+        await self._clients.aclose()
 
-    def _client(self, timeout_seconds: float) -> AnyRedis:
-        options: dict[str, Any] = {
-            "protocol": 2,  # with 3, redis-py does not look whether the server has closed a pooled connection
-            "driver_info": None,
-            "decode_responses": False,
-            "socket_timeout": timeout_seconds,
-            "socket_connect_timeout": self._timeout_seconds,
-            "health_check_interval": HEALTH_CHECK_SECONDS,
-            "max_connections": MOST_CONNECTIONS,
-            "retry": Retry(NoBackoff(), 0),
-        } | dict(self.address.options)
-        client = self._made(options | {"socket_timeout": max(timeout_seconds, options["socket_timeout"])})
-        self._clients.append(client)
-        return client
+    async def ask(self, *command: Argument) -> Any:  # noqa: ANN401 - depends on the command
+        """Send one command, and return its answer as redis-py parses it."""
+        name = str(command[0])
+        with self._round_trip(name):
+            (answer,) = await self._exchange([command[1]], [command])
+            if isinstance(answer, Exception):
+                raise answer
+        parse = self.redis.response_callbacks.get(name)
+        return parse(answer) if parse else answer
 
-    def _made(self, options: dict[str, Any]) -> AnyRedis:
-        match self.address.kind:
-            case "socket":
-                return Redis.from_pool(LeanPool(SocketConnection, **options))
-            case "server":
-                host, port = self.address.nodes[0]
-                kind = TlsConnection if self.address.encrypted else TcpConnection
-                return Redis.from_pool(LeanPool(kind, host=host, port=port, **options))
-            case "sentinel":
-                return self._made_by_sentinel(options)
-            case "cluster":
-                nodes = [ClusterNode(host, port) for host, port in self.address.nodes]
-                return NoticingCluster(startup_nodes=nodes, ssl=self.address.encrypted, **options)
+    async def ask_all(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands together, and return their raw answers; the first error is raised."""
+        with self._round_trip(_name(commands)):
+            answers = await self._exchange([command[1] for command in commands], commands)
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
+            return answers
 
-    def _made_by_sentinel(self, options: dict[str, Any]) -> Redis:
-        encryption: dict[str, Any] = {"ssl": True} if self.address.encrypted else {}
-        shared = {name: value for name, value in options.items() if name.startswith("ssl_")}
-        own = {"socket_timeout": self._timeout_seconds, "socket_connect_timeout": self._timeout_seconds}
-        plain = {"protocol": 2, "driver_info": None, "retry": Retry(NoBackoff(), 0)}
-        asked = encryption | shared | own | plain | dict(self.address.sentinel_options)
-        sentinel = Sentinel(self.address.nodes, sentinel_kwargs=asked)  # type: ignore[no-untyped-call]
-        self._sentinels.append(sentinel)
-        kind = SentinelTlsConnection if self.address.encrypted else SentinelConnection
-        made: Redis = sentinel.master_for(self.address.primary, connection_class=kind, **encryption, **options)
-        return made
+    async def ask_each(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands together; an answer that is damaged is a StoreDamaged in the list."""
+        with self._round_trip(_name(commands)):
+            answers = await self._exchange([command[1] for command in commands], commands)
+            return [self._error_or_raise(each, StoreDamaged) for each in answers]
+
+    async def ask_nodes(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands together; the answer of a cluster node that is down is a StoreUnavailable in the list."""
+        with self._round_trip(_name(commands)) as trip:
+            answers = await self._exchange([command[1] for command in commands], commands)
+            found = [self._error_or_raise(each, StoreUnavailable) for each in answers]
+            trip.failed = any(isinstance(each, StoreUnavailable) for each in found)
+            return found
+
+    async def run(self, call: Call) -> Any:  # noqa: ANN401 - depends on the script
+        """Call one script."""
+        (answer,) = await self.run_all([call])
+        if isinstance(answer, BaseException):
+            raise store_error(answer, self.shown) or answer
+        return answer
+
+    async def run_all(self, calls: Sequence[Call]) -> list[Any]:
+        """Call scripts together; an exception takes the place of an answer that failed."""
+        with self._round_trip(calls[0].script.name if calls else "none") as trip:
+            keys = [call.keys[0] for call in calls]
+            answers = await self._exchange(keys, [call.command("EVALSHA") for call in calls])
+            unknown = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+            if unknown:  # the server is new, and has executed none of these calls
+                commands = [calls[index].command("EVAL") for index in unknown]
+                retried = await self._exchange([keys[index] for index in unknown], commands)
+                for index, answer in zip(unknown, retried, strict=True):
+                    answers[index] = answer
+            trip.failed = any(isinstance(answer, BaseException) for answer in answers)
+            return answers
+
+    async def _exchange(self, keys: Sequence[Argument], commands: Sequence[Command]) -> list[Any]:
+        client = self.redis
+        if not commands:
+            return []
+        if isinstance(client, Redis):
+            return await exchange(client, b"".join(map(pack, commands)), len(commands))
+        return await client.exchange(keys, commands)
+
+    def _round_trip(self, command: str, *, is_observed: bool = True) -> "_RoundTrip":
+        return _RoundTrip(self, command, self._observe if is_observed else None)
+
+    def _error_or_raise(self, answer: Any, expected: type[Exception]) -> Any:  # noqa: ANN401 - as Redis answers
+        """Return the answer, or its error if that is an expected one; raise any other error."""
+        if not isinstance(answer, Exception):
+            return answer
+        error = store_error(answer, self.shown)
+        if isinstance(error, expected):
+            return error
+        raise error or answer
 
 
-class Timed:
-    """A command under way."""
+class _RoundTrip:
+    """Reports the duration of a round trip, and raises errors of the store as ours."""
 
-    __slots__ = ("_begin", "_command", "_observe", "failed")
+    __slots__ = ("_begin", "_command", "_connection", "_observe", "failed")
 
-    def __init__(self, command: str, observe: Observes | None) -> None:
+    def __init__(self, connection: Connection, command: str, observe: CommandObserver | None) -> None:
+        self._connection = connection
         self._command = command
         self._observe = observe
         self._begin = time.perf_counter()
@@ -158,65 +195,80 @@ class Timed:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: TracebackType | None) -> None:
         if self._observe is not None:
-            failed = self.failed or (kind is not None and issubclass(kind, Exception))
+            failed = self.failed or isinstance(error, Exception)
             self._observe(self._command, time.perf_counter() - self._begin, failed=failed)
+        if isinstance(error, REDIS_ERRORS) and (ours := store_error(error, self._connection.shown)) is not None:
+            raise ours from error
 
 
-async def advice(connection: Connection) -> list[str]:
-    """What the operator should change on the server, a sentence each."""
-    sentences: list[str] = []
-    for name, wanted, otherwise in WISHES:
-        try:
-            found = await _settings(connection, name)
-        except ResponseError as error:
-            if store_error(error) is not None:
-                raise
-            return [f"{connection.shown} does not show its settings: whether it keeps acknowledged feedback is unknown"]
-        sentences += [
-            f"{connection.shown} has {name} {value}, not {wanted}: {otherwise}"
-            for value in sorted(found - {wanted})
-            if name != "appendfsync" or not any("appendonly" in sentence for sentence in sentences)
-        ]
-    return sentences
+def pack(command: Command) -> bytes:
+    """Return a command in the protocol of Redis."""
+    return bytes(hiredis.pack_command(tuple(command)))  # type: ignore[arg-type]  # of any length
 
 
-async def _settings(connection: Connection, name: str) -> set[str]:
-    """The values that a setting has, on all primaries."""
-    client = connection.redis
-    if isinstance(client, NoticingCluster):
-        await client.initialize()
-        answers = [await client.config_get(name, target_nodes=node) for node in client.get_primaries()]
-    else:
-        answers = [await client.config_get(name)]
-    return {str(answer[name]) for answer in answers if name in answer}
+async def exchange(client: Redis, data: bytes, count: int) -> list[Any]:
+    """Send packed commands, and return their raw answers; an error of the server takes the place of an answer.
 
-
-async def _check(connection: Connection) -> None:
-    """StoreUnusable for a server that is too old, or of another kind than the URL says."""
+    The pool's own methods also count connections for metrics, which takes a third of a command's time.
+    """
+    pool, answers = client.connection_pool, list[Any]()
+    connection = pool.get_available_connection()  # type: ignore[no-untyped-call]
     try:
-        facts = await _facts(connection.redis)
-    except NoPermissionError:  # the user may not ask; the commands that follow will tell
-        return
-    mode = facts.get("server_mode") or facts.get("redis_mode")
-    if mode == "cluster" and not connection.is_cluster:
-        raise StoreUnusable(f"{connection.shown} runs in cluster mode; write redis+cluster:// in SLUICE_REDIS_URL")
-    if mode == "sentinel":
-        raise StoreUnusable(
-            f"{connection.shown} is a Sentinel; write redis+sentinel://host:port/name-of-primary in SLUICE_REDIS_URL"
-        )
-    name = "valkey" if "valkey_version" in facts else "redis"
-    version = str(facts.get(f"{name}_version", ""))
-    if version and tuple(int(part) for part in version.split(".")[:2]) < OLDEST[name]:
-        needed = " or ".join(f"{kind} {major}.{minor}" for kind, (major, minor) in OLDEST.items())
-        raise StoreUnusable(f"{connection.shown} is {name} {version}; Sluice needs at least {needed}")
+        await pool.ensure_connection(connection)
+        await send(connection, data)
+        await read_answers(connection, count, answers)
+    finally:
+        pool._in_use_connections.remove(connection)  # noqa: SLF001
+        if connection.should_reconnect():
+            await connection.disconnect()
+        pool._available_connections.append(connection)  # noqa: SLF001
+    return answers
 
 
-async def _facts(client: AnyRedis) -> Mapping[str, Any]:
-    if isinstance(client, NoticingCluster):
-        await client.initialize()
-        facts = await client.info("server", target_nodes=client.get_default_node())
-    else:
-        facts = await client.info("server")
-    return dict(facts)
+async def send(connection: AbstractConnection, data: bytes) -> None:
+    """Write data in this task; it only waits if the socket's buffer is full."""
+    if not connection.is_connected:
+        await connection.connect_check_health(check_health=False)
+    await connection.check_health()  # type: ignore[no-untyped-call]
+    try:
+        async with asyncio.timeout(connection.socket_timeout):
+            await connection._send_packed_command([data])  # noqa: SLF001 - without redis-py's task
+    except OSError as error:
+        await _abort(connection)
+        if isinstance(error, asyncio.TimeoutError):
+            raise TimeoutError("Timeout writing to socket") from None
+        raise ConnectionError(f"Error while writing to socket. {error}.") from error
+    except BaseException:
+        await _abort(connection)
+        raise
+
+
+async def read_answers(connection: AbstractConnection, count: int, answers: list[Any]) -> None:
+    """Append the next answers to a list; an error of the server is one of them.
+
+    Answers that have arrived are parsed without redis-py, which sets up a timeout for each of them.
+    """
+    for _ in range(count):
+        answer = connection._parser._reader.gets()  # type: ignore[attr-defined]  # noqa: SLF001 - always hiredis
+        if answer is NOT_ENOUGH_DATA:
+            try:
+                answer = await connection.read_response()
+            except ResponseError as error:
+                answer = error
+        elif isinstance(answer, ConnectionError):  # as redis-py does: the server cannot serve this connection
+            await connection.disconnect(nowait=True)
+            raise answer
+        answers.append(answer)
+
+
+async def _abort(connection: AbstractConnection) -> None:
+    """Drop what is not sent yet: it must not reach the server after the caller was given an error."""
+    if connection._writer is not None:  # noqa: SLF001
+        connection._writer.transport.abort()  # noqa: SLF001
+    await connection.disconnect(nowait=True)
+
+
+def _name(commands: Sequence[Command]) -> str:
+    return str(commands[0][0]) if commands else "none"

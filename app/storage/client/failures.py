@@ -1,4 +1,4 @@
-"""What redis-py raises, told as what the store can answer."""
+"""Translation of redis-py's errors into errors of the store."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from redis import exceptions as raised
 
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 
-REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits; the particular before the general
+REDIS_ERRORS: Final = (raised.RedisError, raised.RedisClusterException, OSError)
+REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first match counts: subclasses before their bases
     (raised.AuthenticationError, "refuses the user name or the password of SLUICE_REDIS_URL"),
     (raised.AuthorizationError, "refuses the user of SLUICE_REDIS_URL"),
     (raised.BusyLoadingError, "is still loading its data"),
@@ -21,12 +22,12 @@ REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fi
     (raised.MasterDownError, "is a replica that has lost its primary"),
     (raised.ClusterDownError, "is a cluster that is down"),
     (raised.TryAgainError, "is moving this tenant between nodes"),
-    (raised.ClusterError, "is a cluster whose nodes disagree about who has this tenant"),
+    (raised.ClusterError, "is a cluster whose nodes disagree about which of them has this tenant"),
     (raised.SlotNotCoveredError, "is a cluster without a node for this tenant"),
     (OSError, "cannot be reached"),
 )
-# Errors without a class of their own. Redis before 7 wraps what happens inside a script, with a dash before the code;
-# redis-py tells which command of a pipeline it was.
+# Errors without a class in redis-py. Redis before 7 wraps an error inside a script, with a dash before its code;
+# redis-py adds which command of a pipeline failed.
 CODES: Final = {
     "MISCONF": "cannot write to its disk",
     "NOREPLICAS": "has too few replicas to accept writes",
@@ -42,22 +43,22 @@ PROGRAMMING: Final = (raised.CrossSlotTransactionError, raised.InvalidPipelineSt
 
 @contextmanager
 def store_errors(where: str = "Redis") -> Iterator[None]:
-    """Turn redis-py's errors of an absent or refusing server into ours; others, such as a script's, go through."""
+    """Raise redis-py's errors of an absent or refusing server as ours; others, such as a script's, pass through."""
     try:
         yield
-    except (raised.RedisError, raised.RedisClusterException, OSError) as error:
-        told = store_error(error, where)
-        if told is None:
+    except REDIS_ERRORS as error:
+        ours = store_error(error, where)
+        if ours is None:
             raise
-        raise told from error
+        raise ours from error
 
 
 def store_error(error: BaseException, where: str = "Redis") -> StoreUnavailable | StoreUnusable | None:
-    """The error of the store that this one means; None if it is not the server's state but what was asked for."""
+    """Translate an error; None if it is about the command and not about the state of the server."""
     if isinstance(error, raised.RedisClusterException) and "Cluster mode is not enabled" in str(error):
         return StoreUnusable(f"{where} is not a cluster; write redis:// at the beginning of SLUICE_REDIS_URL")
     if isinstance(error, raised.ResponseError) and "WRONGTYPE" in str(error):
-        return StoreDamaged(f"{where} holds something of another kind under one of the keys of Sluice")
+        return StoreDamaged(f"{where} has a value of the wrong type under one of the keys of Sluice")
     reason = _reason(error)
     return None if reason is None else StoreUnavailable(f"{where} {reason}")
 

@@ -1,7 +1,7 @@
-"""Servers and sockets that a killed service left behind on its data directory.
+"""Servers and sockets that a killed service left behind in its data directory.
 
-Nothing is ended unless it is known to be ours: a Valkey whose working folder is our folder. A process id in a file
-proves nothing, since it may long belong to another process.
+Only a Valkey whose working directory is our folder is ended. A process id in a file proves nothing: it may belong to
+another process by now.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from redis.retry import Retry
 
 from app.storage.errors import StoreUnusable
 
-LONGEST_SOCKET_PATH: Final = 100  # bytes; Linux takes 107, macOS 103, and longer ones are cut without a word
+LONGEST_SOCKET_PATH: Final = 100  # bytes; Linux takes 107, macOS 103, and longer ones are truncated silently
 PATIENCE_SECONDS: Final = 5.0
 PROCESSES: Final = Path("/proc")
 
 
 def end_servers(folder: Path, listening: Path) -> None:
-    """End every server that works in this folder or answers on this socket, gently first; then remove the socket."""
+    """End every server in this folder or on this socket, first with a shutdown; then remove the socket."""
     if not _is_clear(folder, listening):
         _shut_down(folder, listening)
     if not _becomes_clear(folder, listening):
@@ -39,14 +39,14 @@ def end_servers(folder: Path, listening: Path) -> None:
 
 
 def servers_in(folder: Path) -> list[int]:
-    """Process ids of the Valkey servers that work in this folder; none where there is no /proc to ask."""
+    """Return the process ids of the Valkey servers in this folder; none on systems without /proc."""
     if not PROCESSES.is_dir():
         return []
     return [int(entry.name) for entry in PROCESSES.iterdir() if entry.name.isdigit() and _works_in(entry, folder)]
 
 
 def socket_path(data_dir: Path) -> Path:
-    """The socket of a data directory: inside it, or in a private folder if its path is too long for a socket."""
+    """Return the socket path of a data directory: inside it, or in a private folder if the path is too long."""
     path = data_dir / "valkey.sock"
     if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
         return path
@@ -56,11 +56,11 @@ def socket_path(data_dir: Path) -> Path:
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             _make_private(path.parent)
             return path
-    raise StoreUnusable(f"{data_dir} is too long a path, and so is {base}: no socket fits")
+    raise StoreUnusable(f"{data_dir} is too long a path for a socket, and so is {base}")
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a socket; anything else at its place is left alone, and refused."""
+    """Remove a socket; raise StoreUnusable if the path is something else."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise StoreUnusable(f"{path} is not a socket; move it away")
@@ -70,7 +70,7 @@ def remove_socket(path: Path) -> None:
 
 
 def client_of(listening: Path) -> "redis.Redis":
-    """A client of the server on this socket; it asks once and waits a second."""
+    """Return a client of the server on this socket; it does not retry, and waits up to a second."""
     return redis.Redis(
         unix_socket_path=str(listening), socket_timeout=1.0, retry=Retry(NoBackoff(), 0), protocol=2, driver_info=None
     )
@@ -80,7 +80,7 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         program = (process / "exe").readlink().name
         return program.startswith("valkey-server") and (process / "cwd").samefile(folder)
-    except OSError:  # gone meanwhile, a zombie, or of another user
+    except OSError:  # ended meanwhile, a zombie, or of another user
         return False
 
 
@@ -102,13 +102,13 @@ def _accepts(listening: Path) -> bool:
             probe.connect(str(listening))
         except (FileNotFoundError, ConnectionRefusedError):
             return False
-        except OSError:  # a full queue, or the socket of another user: somebody may listen
+        except OSError:  # a full queue, or the socket of another user: a server may be listening
             return True
         return True
 
 
 def _shut_down(folder: Path, listening: Path) -> None:
-    """Ask the server on the socket to write everything and end, once it has said that it is ours; or ask by signal."""
+    """Shut down the server on the socket if it is ours; send SIGTERM if it does not accept commands."""
     if not _accepts(listening):
         _signal_all(folder, signal.SIGTERM)
         return
@@ -117,10 +117,10 @@ def _shut_down(folder: Path, listening: Path) -> None:
             used = Path(os.fsdecode(client.config_get("dir")["dir"]))
             if not used.is_dir() or not used.samefile(folder):
                 raise StoreUnusable(f"{listening} belongs to a server on {used}, not to one on {folder}")
-            client.shutdown(nosave=True)  # the append-only file is flushed all the same
-    except redis.RedisError:  # loading, hanging, or no Redis at all
+            client.shutdown(nosave=True)  # the append-only file is flushed anyway
+    except redis.RedisError:  # loading, hanging, or not a Redis
         if not servers_in(folder):
-            raise StoreUnusable(f"{listening} belongs to another program, which does not answer like ours") from None
+            raise StoreUnusable(f"{listening} belongs to another program") from None
         _signal_all(folder, signal.SIGTERM)
 
 
@@ -131,7 +131,7 @@ def _signal_all(folder: Path, number: signal.Signals) -> None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder that nobody else can enter; one that somebody else has prepared is refused."""
+    """Create a folder that only this user can enter; refuse one that another user has prepared."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:

@@ -1,7 +1,7 @@
-"""A real Valkey as a child process, for a service that was given no Redis.
+"""A real Valkey as a child process, for a service without SLUICE_REDIS_URL.
 
-It keeps its data under the service's data directory and listens on a Unix socket only. It may outlive a service that
-was killed: the next one on the same directory ends it, without losing a write, and starts its own.
+It stores its data in the service's data directory and listens on a Unix socket only. If the service is killed, the
+server may outlive it: the next service on the same directory ends it, without losing a write, and starts its own.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ from app.storage.embedded.orphans import client_of, end_servers, remove_socket, 
 from app.storage.errors import StoreUnusable
 
 STOP_SECONDS: Final = 5.0
-SILENT_SECONDS: Final = 60.0  # a server that lives, but has not even opened its socket for so long, never will
+SILENT_SECONDS: Final = 60.0  # a server that has not opened its socket by then is considered hung
 LINES_SHOWN: Final = 3
 LOG_PREFIX: Final = re.compile(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ \S ")
 
@@ -31,36 +31,36 @@ logger = logging.getLogger("sluice.storage")
 
 
 class EmbeddedValkey:
-    """The Valkey of one data directory; only one service at a time may have it."""
+    """The Valkey of one data directory; only one service at a time may use it."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self._folder = data_dir
         self._socket = data_dir
-        self._claim: int | None = None
+        self._lock: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._changing = threading.Lock()  # the service starts, restarts and stops it from different threads
+        self._state_lock = threading.Lock()  # start, restart and stop come from different threads
 
     @property
     def pid(self) -> int | None:
-        """The server's process id; None before the start and after the stop."""
+        """The process id of the server; None before the start and after the stop."""
         return self._process.pid if self._process else None
 
     @property
     def url(self) -> str:
-        """Where it listens, in the form that SLUICE_REDIS_URL has."""
+        """Its address in the form of SLUICE_REDIS_URL."""
         return "unix://" + quote(str(self._socket))
 
     def is_alive(self) -> bool:
-        """Whether the child process runs (it may be loading, or hang)."""
+        """Whether the child process runs (it may be loading, or hung)."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> str:
-        """Claim the data directory, end what an earlier service left there, start the server; return its URL."""
-        with self._changing:
-            if self._claim is not None:
+        """Lock the data directory, end servers that an earlier service left, start the server; return its URL."""
+        with self._state_lock:
+            if self._lock is not None:
                 raise StoreUnusable(f"the embedded Valkey on {self.data_dir} has been started already")
-            self._claim = self._claimed()
+            self._lock = self._lock_data_dir()
             try:
                 self._socket = socket_path(self.data_dir)
                 end_servers(self._folder, self._socket)
@@ -71,31 +71,31 @@ class EmbeddedValkey:
             return self.url
 
     def ensure_running(self) -> bool:
-        """Start the server anew if it has died; True if it had. It blocks until the server has loaded its data."""
-        with self._changing:
-            if self._claim is None or self._process is None or self._process.poll() is None:
+        """Restart the server if it has died; True if it had. Blocks until the server has loaded its data."""
+        with self._state_lock:
+            if self._lock is None or self._process is None or self._process.poll() is None:
                 return False
             logger.error(
-                "the embedded Valkey died (%s); starting it anew. %s",
-                ending(self._process.returncode),
-                self._last_words(0),
+                "the embedded Valkey died (%s); restarting it. %s",
+                exit_reason(self._process.returncode),
+                self._log_tail(0),
             )
             end_servers(self._folder, self._socket)
             self._launch()
             return True
 
     def stop(self) -> None:
-        """End the server, with everything written to disk, and let go of the data directory."""
-        with self._changing:
-            if self._claim is None:
+        """Shut down the server, with everything written to disk, and release the data directory."""
+        with self._state_lock:
+            if self._lock is None:
                 return
             try:
                 self._end()
             finally:
                 self._release()
 
-    def _claimed(self) -> int:
-        """Create the data directory and lock it; the lock goes with this process, however that ends."""
+    def _lock_data_dir(self) -> int:
+        """Create the data directory and lock it; the lock ends with this process, even if that is killed."""
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.data_dir = self.data_dir.resolve()
@@ -121,8 +121,8 @@ class EmbeddedValkey:
         return lock
 
     def _release(self) -> None:
-        """Let go of the data directory. The lock's file stays: removing it would let two services lock two files."""
-        lock, self._claim, self._process = self._claim, None, None
+        """Release the data directory. The lock file stays: if it were removed, two services could lock two files."""
+        lock, self._lock, self._process = self._lock, None, None
         if lock is not None:
             os.ftruncate(lock, 0)
             os.close(lock)
@@ -134,12 +134,12 @@ class EmbeddedValkey:
                 begin = log.tell()
                 self._process = subprocess.Popen(  # noqa: S603 - our own binary and our own arguments
                     [get_binary_path(), *self._arguments()],
-                    cwd=self._folder,  # from the first moment on: an orphan is known by it
+                    cwd=self._folder,  # orphans are found by their working directory
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     umask=0o077,
-                    # A Ctrl-C in the terminal must not reach it before the service has drained.
+                    # Ctrl-C in the terminal must not end it before the service has drained.
                     start_new_session=True,
                 )
         except ValkeyBinaryNotFoundError as error:
@@ -149,7 +149,7 @@ class EmbeddedValkey:
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            self._await_answer(self._process, begin)
+            self._wait_until_ready(self._process, begin)
         except BaseException:
             self._end()
             raise
@@ -163,18 +163,18 @@ class EmbeddedValkey:
             "pidfile": str(self.data_dir / "valkey.pid"),
             "daemonize": "no",
             "appendonly": "yes",
-            # Not `everysec`: while a slow fsync runs, that holds writes back in the server's memory, after it has
-            # acknowledged them. A kill -9 in that moment would lose them.
+            # Not `everysec`: during a slow fsync, the server would keep writes in memory that it has acknowledged,
+            # and a kill -9 would lose them.
             "appendfsync": "always",
             "aof-use-rdb-preamble": "yes",
-            "aof-load-truncated": "yes",  # a crash cuts the last write short; it was never acknowledged
+            "aof-load-truncated": "yes",  # a crash truncates the last write, which was never acknowledged
             "save": "",
             "maxmemory-policy": "noeviction",
         }
         return [word for name, value in settings.items() for word in (f"--{name}", value)]
 
-    def _await_answer(self, process: subprocess.Popen[bytes], begin: int) -> None:
-        """Return when the server answers; loading a large log may take it long."""
+    def _wait_until_ready(self, process: subprocess.Popen[bytes], begin: int) -> None:
+        """Return when the server answers; loading a large log may take long."""
         silent_since = time.monotonic()
         with client_of(self._socket) as client:
             while process.poll() is None:
@@ -185,14 +185,14 @@ class EmbeddedValkey:
                 except (redis.ConnectionError, redis.TimeoutError):
                     if time.monotonic() - silent_since > SILENT_SECONDS:
                         raise StoreUnusable(
-                            f"the embedded Valkey on {self.data_dir} does not answer. {self._last_words(begin)}"
+                            f"the embedded Valkey on {self.data_dir} does not answer. {self._log_tail(begin)}"
                         ) from None
                 else:
                     return
                 time.sleep(0.01)
         raise StoreUnusable(
-            f"the embedded Valkey on {self.data_dir} could not start ({ending(process.returncode)}). "
-            + self._last_words(begin)
+            f"the embedded Valkey on {self.data_dir} could not start ({exit_reason(process.returncode)}). "
+            + self._log_tail(begin)
         )
 
     def _end(self) -> None:
@@ -204,7 +204,7 @@ class EmbeddedValkey:
                 self._process.wait(STOP_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                logger.warning("the embedded Valkey (process id %d) is slow to end", self._process.pid)
+                logger.warning("the embedded Valkey (process id %d) does not end in time", self._process.pid)
         remove_socket(self._socket)
         (self.data_dir / "valkey.pid").unlink(missing_ok=True)
 
@@ -214,23 +214,23 @@ class EmbeddedValkey:
             return
         try:
             with client_of(self._socket) as client:
-                client.shutdown(nosave=True)  # the append-only file is flushed all the same
+                client.shutdown(nosave=True)  # the append-only file is flushed anyway
         except redis.RedisError:
             self._process.terminate()
 
-    def _last_words(self, begin: int) -> str:
-        """The end of the server's log, without dates."""
+    def _log_tail(self, begin: int) -> str:
+        """Return the last lines of the server's log, without dates."""
         path = self.data_dir / "valkey.log"
         with path.open("rb") as log:
             log.seek(max(begin, path.stat().st_size - 4096))
             lines = log.read().decode(errors="replace").strip().splitlines()[-LINES_SHOWN:]
-        said = " | ".join(LOG_PREFIX.sub("", line) for line in lines)
-        return f"The end of {path}: {said}" if said else f"{path} says nothing"
+        lines_text = " | ".join(LOG_PREFIX.sub("", line) for line in lines)
+        return f"The end of {path}: {lines_text}" if lines_text else f"{path} is empty"
 
     def _unusable(self, error: OSError) -> StoreUnusable:
         return StoreUnusable(f"the data directory {self.data_dir} (SLUICE_DATA_DIR) cannot be used: {error}")
 
 
-def ending(returncode: int) -> str:
-    """How a process ended, in words."""
+def exit_reason(returncode: int) -> str:
+    """Describe how a process ended."""
     return f"exit code {returncode}" if returncode >= 0 else f"signal {-returncode}"

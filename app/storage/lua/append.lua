@@ -1,9 +1,10 @@
--- Append events to a tenant's log, each unless its feedback_id was used before.
+-- Append events to a tenant's log, except those whose feedback_id was used before.
 -- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none)
--- ARGV: tenant, born, the version that the caller has applied, the chain it expects or '', milliseconds to keep records,
---       then for each event: fingerprint ('' without feedback_id), payload
--- Answers {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
---       | {'appended', version and chain before, then for each event: its chain, or 'version fingerprint' of the earlier one}
+-- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
+--       records, then for each event: fingerprint ('' without feedback_id), payload
+-- Returns {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
+--       | {'appended', version and chain before, then for each event: its chain, or 'version fingerprint' of the
+--          earlier event}
 local tenant, mine, applied, expected, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain', 'was')
 local born, chain = meta[1], meta[3]

@@ -1,9 +1,9 @@
--- Make a written snapshot the newest one, if the lock is still held, the tenant still lives that life, and its log has
--- led to that state: a worker may not know yet that the store has lost what it has applied.
+-- Make a written snapshot the newest one if the lock is still held, the tenant is still the same incarnation, and its
+-- log has passed through that position: a worker may not know yet that the store has lost events that it applied.
 -- KEYS: lock, meta, log, headers, chunks
--- ARGV: token, born, version, chain, header, the first version to be kept in the log ('' for all), number of headers to
---       drop, their versions, the hashes of chunks that nothing refers to any more
--- Answers 1, or 0 if it was too late.
+-- ARGV: token, incarnation, version, chain, header, the first version to keep in the log ('' for all), number of
+--       headers to drop, their versions, the hashes of chunks without a header
+-- Returns 1, or 0 if one of these conditions fails.
 local version, chain = ARGV[3], ARGV[4]
 local meta = redis.call('HMGET', KEYS[2], 'born', 'version', 'chain')
 if redis.call('GET', KEYS[1]) ~= ARGV[1] or meta[1] ~= ARGV[2] then return 0 end
@@ -11,7 +11,7 @@ if meta[2] == version then
   if meta[3] ~= chain then return 0 end
 else
   local entry = redis.call('XRANGE', KEYS[3], '0-' .. version, '0-' .. version)[1]
-  if not entry or entry[2][4] ~= chain then return 0 end -- its fields are p, the payload, c, the chain
+  if not entry or entry[2][4] ~= chain then return 0 end -- its fields: p, payload, c, chain
 end
 redis.call('HSET', KEYS[4], version, ARGV[5])
 local dropped = tonumber(ARGV[7])

@@ -1,7 +1,7 @@
--- Begin a tenant's log unless it is there.
+-- Create a tenant's log unless it exists.
 -- KEYS: meta
--- ARGV: a fresh life's name
--- Answers {born, version, chain}
+-- ARGV: the name of a new incarnation
+-- Returns {incarnation, version, chain}
 local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain')
 if meta[1] then return meta end
 redis.call('HSET', KEYS[1], 'born', ARGV[1], 'version', '0', 'chain', ARGV[1])

@@ -1,7 +1,7 @@
--- Delete a tenant; remember for a while which lives it had, so that nobody takes this for a loss.
+-- Delete a tenant; remember its incarnations for a while, so that workers do not take this for data loss.
 -- KEYS: meta, changes, pending, then all other keys
 -- ARGV: tenant, milliseconds to remember
--- Answers 1, or 0 if there was none.
+-- Returns 1, or 0 if there was none.
 local meta = redis.call('HMGET', KEYS[1], 'born', 'was')
 if not meta[1] then return 0 end
 for _, block in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do

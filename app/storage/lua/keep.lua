@@ -1,6 +1,6 @@
--- Keep a block of predictions, and let the oldest blocks go beyond the limit.
--- KEYS: pending (list of 'block count', the oldest first), how many there are in all, the block
--- ARGV: name of the block, how many predictions it has, the predictions, milliseconds to keep it, predictions at most
+-- Keep a block of predictions, and drop the oldest blocks beyond the limit.
+-- KEYS: pending (list of 'block count', oldest first), the total number of predictions, the block
+-- ARGV: name of the block, number of its predictions, the predictions, milliseconds to keep it, most predictions
 redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
 redis.call('RPUSH', KEYS[1], ARGV[1] .. ' ' .. ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])

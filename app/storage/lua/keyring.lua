@@ -1,6 +1,6 @@
--- Change some keys of the service together, and let everyone see that something has changed.
--- KEYS: the keys, by id; their version is a field beside them
--- ARGV: an id and its record, again and again; an empty record takes the key away
+-- Change API keys together, and increment their version so that workers read them again.
+-- KEYS: the hash of all API keys; its field `version` is their version
+-- ARGV: pairs of an id and its record; an empty record deletes the key
 for i = 1, #ARGV, 2 do
   if ARGV[i + 1] == '' then
     redis.call('HDEL', KEYS[1], ARGV[i])

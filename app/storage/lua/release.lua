@@ -1,3 +1,3 @@
--- Give a lock back, if it is still ours.
+-- Release a lock if it is still ours.
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0

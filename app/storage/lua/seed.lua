@@ -1,9 +1,9 @@
--- Let a tenant go on from a snapshot whose chunks have been written: an imported model, or what memory still held.
+-- Start a tenant from a snapshot whose chunks have been written: an imported model, or the state of a worker.
 -- KEYS: meta, log, changes, headers, then for each known event the record of its feedback_id (meta if it has none)
--- ARGV: tenant, the life that is expected to be there ('' for none), the life it will have, version, chain, header,
+-- ARGV: tenant, the incarnation that must be stored ('' for none), the new incarnation, version, chain, header,
 --       milliseconds to keep records, then for each known event up to that version: its version, chain, fingerprint
 --       ('' without feedback_id), payload
--- Answers 1, or 0 if something else is there.
+-- Returns 1, or 0 if another incarnation is stored.
 local tenant, expected, born, version, chain, header = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'was')
 if (meta[1] or '') ~= expected then return 0 end

@@ -136,7 +136,7 @@ def _cell(fits: Fits, level: float | None, figure: Figure, best: Value | None) -
 def _times(findings: Findings, titles: Mapping[str, str]) -> str:
     timings, rows = findings.of(timing.STUDY), []
     for name in dict.fromkeys(timed.learner for each in timings.values() for timed in each.timed):
-        size = 8 * (len(load(str(LEARNERS[name].options["algorithm"])).FRESH) + 1)
+        size = 8 * (len(load(str(LEARNERS[name].options["algorithm"])).fresh) + 1)
         for text, forced in (("as chosen", False), ("all", True))[: 2 if name in timing.FORCED else 1]:
             costs = (f"{each.cost(name, forced=forced):.1f} ns" for each in timings.values())
             rows.append((_name(name), text, size, *costs))

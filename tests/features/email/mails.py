@@ -5,7 +5,7 @@ import json
 import sys
 from email.header import Header
 
-from app.features.email.email import email_features
+from app.features.email.features import email_features
 
 PLAIN = b"""\
 From bounce@lists.example.org  Sun Apr  8 13:09:29 2007

@@ -1,4 +1,4 @@
-"""What becomes a feature, group by group."""
+"""The features of an e-mail, group by group."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_subject_and_body_become_words_and_pairs_of_words() -> None:
     assert found["body:buy"] == 2 * found["body:buy now"]
 
 
-def test_where_a_mail_comes_from_and_leads_to_weighs_more_than_a_word() -> None:
+def test_senders_hops_and_links_weigh_more_than_words() -> None:
     found = features(b"From: a@b.example\n\nsee http://c.example/")
     assert found["from:domain:b.example"] == found["link:domain:c.example"] == 2 * found["body:see"]
 
@@ -86,7 +86,7 @@ def test_an_odd_date_becomes_a_feature(line: str, name: str) -> None:
     assert name in header(line)
 
 
-def test_a_right_date_is_not_odd_and_is_no_feature_itself() -> None:
+def test_a_valid_date_is_not_a_feature() -> None:
     found = [name for name in header("Date: Sun, 8 Apr 2007 12:00:00 +0000") if name.startswith("date:")]
     assert found == ["date:shape:Aa, 9 Aa 9 9:9:9 +9", "date:zone:0"]
 
@@ -110,7 +110,7 @@ def test_a_right_date_is_not_odd_and_is_no_feature_itself() -> None:
         "Content-Length: 988",
     ],
 )
-def test_what_other_filters_and_mail_stores_wrote_is_ignored(line: str) -> None:
+def test_lines_of_other_filters_and_mail_stores_are_ignored(line: str) -> None:
     assert header(f"Subject: x\n{line}\nTo: y") == header("Subject: x\nTo: y")
 
 
@@ -124,7 +124,7 @@ def test_the_report_of_another_filter_is_ignored() -> None:
     assert not [name for name in features(b"\nSpam detection software, running on x") if name.startswith("body:")]
 
 
-def test_html_is_read_as_it_is_seen() -> None:
+def test_html_is_rendered() -> None:
     found = features(HTML)
     assert {"body:viagra", "body:café", "html:img", "subj:frée"} <= found.keys()
     assert not {"body:red", "body:color", "body:amp", "body:viagracafé"} & found.keys()
@@ -149,7 +149,7 @@ def test_links_in_plain_text_and_of_other_schemes_are_found() -> None:
     assert {"link:scheme:mailto", "link:mailto:b.example"} <= page('<a href="mailto:a@b.example?x">').keys()
 
 
-def test_attachments_tell_their_names_and_types() -> None:
+def test_attachments_become_features_of_name_and_type() -> None:
     found = features(MULTIPART)
     assert {"att:exe", "att:pdf.exe", "att:name:invoice", "att:zip", "att:name:résumé"} <= found.keys()
     assert {"mime:multipart/mixed", "mime:application/zip", "mime:text/html:base64"} <= found.keys()
@@ -169,18 +169,18 @@ def test_words_are_found_in_any_charset() -> None:
 @pytest.mark.parametrize(
     "charset", ["no-such", "punycode", "idna", "unicode_escape", "zlib", "hex", "undefined", "\xff"]
 )
-def test_a_charset_that_is_none_is_read_as_utf8_or_latin(charset: str) -> None:
+def test_an_unknown_charset_is_read_as_utf8_or_latin(charset: str) -> None:
     head = f"Content-Type: text/plain; charset={charset}\n\n".encode("latin-1")
     assert "body:é" in features(head + b"\xc3\xa9")
     assert "body:é" in features(head + b"\xe9")
 
 
-def test_a_charset_that_shifts_is_decoded_though_it_is_ascii() -> None:
+def test_a_stateful_charset_is_decoded_though_it_is_ascii() -> None:
     head = b"Content-Type: text/plain; charset=iso-2022-jp\n\n"
     assert "body:無料" in features(head + "無料".encode("iso-2022-jp"))
 
 
-def test_forwarded_mails_are_looked_into() -> None:
+def test_forwarded_mails_are_parsed() -> None:
     found = features(FORWARDED)
     assert "body:inner words" in found
     assert "body:subject" not in found

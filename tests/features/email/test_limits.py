@@ -1,4 +1,4 @@
-"""No mail takes more than a long one does, and no bytes are refused."""
+"""No mail costs more than a long one, and no bytes are refused."""
 
 import random
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.features.email.email import email_features
+from app.features.email.features import email_features
 from tests.data import shared_data
 from tests.features.email.mails import MAILS
 
@@ -53,37 +53,37 @@ def seconds(raw: bytes) -> float:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_grows_no_faster_than_length(name: str) -> None:
     one, two = HOSTILE[name](MANY), HOSTILE[name](2 * MANY)
-    for _ in range(5):  # a busy machine may spoil a measurement, but not five
+    for _ in range(5):  # load may spoil one measurement, but not five
         if min(seconds(two) for _ in range(3)) < 4 * min(seconds(one) for _ in range(3)) + 0.002:
             return
     pytest.fail(f"twice as many {name} take more than four times as long")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_mail_beyond_the_limit_is_cut_and_has_few_features(name: str) -> None:
+def test_a_mail_beyond_the_limit_is_truncated_and_has_few_features(name: str) -> None:
     found = email_features(HOSTILE[name](3 << 20))
     assert found.cut[0].startswith("only the first 1,048,576 of ")
     assert found.example.keys.size < 20_000
 
 
-def test_what_was_not_looked_at_is_said_once_each() -> None:
+def test_each_limit_is_noted_once() -> None:
     links = b"".join(b"http://a%d.example/ " % k for k in range(101))
     cut = email_features(b"A: b\n" * 201 + b"\n" + links + b"word " * 5001).cut
     assert list(cut) == [
-        "only the first 200 of 201 header lines were looked at",
-        "only the first 5,000 of 5,304 words were looked at",
-        "only the first 100 of 101 links were looked at",
+        "only the first 200 of 201 header lines are used",
+        "only the first 5,000 of 5,304 words are used",
+        "only the first 100 of 101 links are used",
     ]
 
 
-def test_a_usual_mail_is_not_cut() -> None:
+def test_an_ordinary_mail_is_not_truncated() -> None:
     assert [email_features(raw).cut for raw in MAILS.values()] == [()] * len(MAILS)
 
 
 def test_memory_for_25_megabytes_is_below_ten_times_that() -> None:
     program = """
 import resource
-from app.features.email.email import email_features
+from app.features.email.features import email_features
 email_features(b"Subject: x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 line = b"Content-Type: multipart/mixed; boundary=x\\n\\n--x\\nContent-Type: text/html\\n\\n<p>some <b>words</b> " * 20
@@ -91,8 +91,8 @@ raw = (line * (25_000_000 // len(line) + 1))[:25_000_000]
 email_features(raw)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / len(raw))
 """
-    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
-    assert float(told.stdout) < 10
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
+    assert float(ran.stdout) < 10
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
@@ -162,12 +162,12 @@ def test_mutated_mails_have_features(name: str, place: int, length: int, piece: 
         max_size=40,
     )
 )
-def test_mails_put_together_at_random_have_features(pieces: list[bytes]) -> None:
+def test_randomly_assembled_mails_have_features(pieces: list[bytes]) -> None:
     assert_sound(b"".join(pieces))
 
 
-def test_real_mails_that_end_anywhere_have_features() -> None:
-    chance = random.Random(7)  # noqa: S311 - a sample, no secret
+def test_real_mails_truncated_anywhere_have_features() -> None:
+    chance = random.Random(7)  # noqa: S311 - not for security
     with tarfile.open(shared_data("email/spamassassin.tar.xz")) as archive:
         for count, member in enumerate(archive):
             content = archive.extractfile(member) if member.isfile() and count % 16 == 0 else None

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.datasets.batch import Batch
 from app.datasets.blocks import Block
+from app.datasets.errors import LineErrors
 from app.datasets.formats import Format
 from app.datasets.reader import NUMBERS, RAW
-from app.datasets.skipped_lines import Faults
 from app.features.featurizer import NEWEST, Kind, features_of
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
@@ -83,7 +83,7 @@ def read_dataset(sent: tuple[Format, bytes]) -> None:
     kind, text = sent
     noted: list[tuple[int, str]] = []
     batch = _batch(
-        kind, Block(text + b"\n", 1), Faults("fuzz", "skip", lambda line, reason: noted.append((line, reason)))
+        kind, Block(text + b"\n", 1), LineErrors("fuzz", "skip", lambda line, reason: noted.append((line, reason)))
     )
     assert batch.starts[0] == 0
     assert (np.diff(batch.starts) >= 0).all()
@@ -95,7 +95,7 @@ def read_dataset(sent: tuple[Format, bytes]) -> None:
     TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
 
 
-def _batch(kind: Format, block: Block, faults: Faults) -> Batch:
+def _batch(kind: Format, block: Block, faults: LineErrors) -> Batch:
     return NUMBERS[kind](block, faults) if kind in NUMBERS else RAW[kind](block, faults, NEWEST)
 
 

@@ -1,26 +1,28 @@
 """Fuzzers of what a client sends: bodies, lines, settings. The application is real, over tenants in memory."""
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
-from app.api.application import create_app
-from app.api.limits import Limits
-from app.api.lines import LineCutter, TooLong
-from app.api.serving import Serving
+from app.api.fast_path.ndjson import LineSplitter, TooLong
 from app.learning.config import DEFAULTS, RULES, config_of
 from app.learning.errors import BadExample, BadSetting
 from app.learning.example import example_of, example_of_json
 from app.learning.state import TenantState
 from kernels.registry import ALGORITHMS
+from tests.api.conftest import LIMITS as DEFAULT_LIMITS
+from tests.api.conftest import new_app, new_backend
 from tests.api.exchanges import Headers, exchange
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fakes import FakeTenants
 from tests.security.fuzz.mutating import anything
 
-LIMITS = Limits(max_body_bytes=1 << 19, max_batch_items=100, max_line_bytes=1000, max_features_per_example=100)
+LIMITS = replace(
+    DEFAULT_LIMITS, max_body_bytes=1 << 19, max_batch_items=100, max_line_bytes=1000, max_features_per_example=100
+)
 LINES: Headers = [(b"content-type", b"application/x-ndjson")]
 FEATURES = [
     b'{"a":1}',
@@ -87,9 +89,9 @@ def answer_lines(sent: tuple[str, bytes, list[float]]) -> None:
     route, body, shares = sent
     cuts = [0, *sorted(int(share * len(body)) for share in shares), len(body)]
     chunks = [body[start:stop] for start, stop in pairwise(cuts)]
-    once, often = LineCutter(LIMITS.max_line_bytes), LineCutter(LIMITS.max_line_bytes)
-    whole = _told([*once.cut(body), *once.rest()])
-    assert _told([line for chunk in chunks for line in often.cut(chunk)] + often.rest()) == whole
+    once, often = LineSplitter(LIMITS.max_line_bytes), LineSplitter(LIMITS.max_line_bytes)
+    whole = _told([*once.split(body), *once.rest()])
+    assert _told([line for chunk in chunks for line in often.split(chunk)] + often.rest()) == whole
     messages, status, answer = asyncio.run(_asked("POST", route, chunks, LINES))
     assert (status, messages > 0) == (200, True)
     answers = [msgspec.json.decode(line) for line in answer.splitlines()]
@@ -126,7 +128,7 @@ def _told(cut: list[Any]) -> list[bytes | None]:
 
 async def _asked(method: str, path: str, chunks: list[bytes], headers: Headers = ()) -> tuple[int, int, bytes]:
     tenants = FakeTenants()
-    app = create_app(serving=Serving(tenants, FakePending(tenants), LIMITS))
+    app = new_app(new_backend(tenants, limits=LIMITS))
 
     async def as_method(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
         await app({**scope, "method": method}, receive, send)

@@ -1,0 +1,105 @@
+"""The application: its routes, its middleware, its OpenAPI document."""
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from fastapi.openapi.utils import get_openapi
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
+
+from app.api.authorisation import RoleRoute
+from app.api.backend import Backend
+from app.api.documentation import complete
+from app.api.fast_path.http import FastRoute, FastRouter
+from app.api.middleware.overload import Overload
+from app.api.middleware.request import RequestMiddleware
+from app.api.middleware.request_log import RequestLog
+from app.api.routes import batch, docs, features, feedback, health, keys, metrics, models, predict, tenants
+from app.telemetry.counters import Requests
+
+DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
+ROUTERS = [
+    module.router for module in (predict, feedback, batch, features, tenants, models, keys, health, metrics, docs)
+]
+
+ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, RoleRoute)]
+
+
+class Application(FastAPI):
+    """FastAPI with one middleware of ours, and a shortcut to the hot routes."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request without FastAPI's own telemetry, which costs more than the routing."""
+        if scope["type"] != "http" or self.root_path or self.middleware_stack is None:
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.middleware_stack(scope, receive, send)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return our middleware around what `add_middleware` has added around the routers."""
+        hot = [route for route in ROUTES if isinstance(route, FastRoute)]
+        app: ASGIApp = FastRouter(hot, AsyncExitStackMiddleware(self.router))
+        for middleware in reversed(self.user_middleware):
+            app = middleware.cls(app, *middleware.args, **middleware.kwargs)
+        state = self.state
+        return RequestMiddleware(
+            app,
+            state.requests,
+            state.overload,
+            state.request_log,
+            allowed=allowed_methods,
+            is_alone=not self.user_middleware,
+        )
+
+    def openapi(self) -> dict[str, Any]:
+        """Return FastAPI's document, with what FastAPI cannot know."""
+        if not self.openapi_schema:
+            document = get_openapi(
+                title=self.title,
+                version=self.version,
+                openapi_version=self.openapi_version,
+                description=self.description,
+                routes=self.routes,
+            )
+            self.openapi_schema = complete(document, ROUTES)  # set once it is complete: a thread builds it
+        return self.openapi_schema
+
+
+def create_app(
+    *,
+    requests: Requests,
+    overload: Overload,
+    request_log: RequestLog,
+    lifespan: Lifespan[FastAPI] | None = None,
+    backend: Backend | None = None,
+) -> FastAPI:
+    """Build the application. Its backend is given here, or set by the lifespan as `app.state.backend`."""
+    app = Application(
+        title="Sluice",
+        version=version("sluice"),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        openapi_url=None,  # we serve the document and its page ourselves, without a CDN
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        strict_content_type=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/docs/assets", docs.assets)
+    app.state.requests = requests
+    app.state.overload = overload
+    app.state.request_log = request_log
+    if backend is not None:
+        app.state.backend = backend
+    return app
+
+
+def allowed_methods(path: str) -> str:
+    """Return the methods of all routes that match a path."""
+    methods = {method for route in ROUTES if route.path_regex.match(path) for method in route.methods}
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set()) | {"OPTIONS"}))

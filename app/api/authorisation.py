@@ -1,0 +1,54 @@
+"""Which role a route needs, and whether the caller has it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.types import Scope
+
+from app.api.backend import Backend
+from app.api.context import CONTEXT, RequestContext
+from app.auth.errors import Unauthenticated
+
+ROLE = "x-sluice-role"  # where the OpenAPI document names the role that a route needs
+
+
+class RoleRoute(APIRoute):
+    """A route that knows the role which its `RequiredRole` dependency declares."""
+
+    methods: set[str]
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **options)
+        declared = (getattr(each.call, "role", None) for each in self.dependant.dependencies)
+        self.role: str | None = next((role for role in declared if role is not None), None)
+        if self.role is not None:
+            self.openapi_extra = {**(self.openapi_extra or {}), ROLE: self.role}
+
+
+def authorise(scope: Scope, role: str | None) -> None:
+    """Check the caller's key and rate; Unauthenticated, Forbidden or TooManyRequests if it may not go on."""
+    backend: Backend = scope["app"].state.backend
+    context: RequestContext = scope[CONTEXT]
+    if not backend.authenticator.is_open:
+        try:
+            context.key = backend.authenticator.authorise(token_of(scope), role)
+        except Unauthenticated:
+            if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
+                backend.wrong_key_limiter.take(scope)
+            raise
+    if backend.rate_limiter is not None:
+        backend.rate_limiter.take(scope)
+
+
+def token_of(scope: Scope) -> str | None:
+    """Return the key that a request carries; Unauthenticated if it carries two different ones."""
+    found = set()
+    for name, value in scope["headers"]:
+        if name == b"x-api-key":
+            found.add(value.strip())
+        elif name == b"authorization" and value[:7].lower() == b"bearer ":
+            found.add(value[7:].strip())
+    if len(found) > 1:
+        raise Unauthenticated("the request has two different keys; send one of them")
+    return str(found.pop().decode("latin-1")) if found else None

@@ -1,0 +1,107 @@
+"""What the routes work with. `app.main` builds it, and tests put fakes in it: hence the protocols."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from app.api.middleware.rate_limit import RateLimiter
+from app.auth.audit import Audit
+from app.auth.authenticator import Authenticator
+from app.auth.label_rate import LabelRates
+from app.features.extraction import Extraction
+from app.features.featurizer import Kind
+from app.learning.config import Value
+from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.registry import ListedTenant, Readiness
+from app.tenants.snapshotter import SnapshotTaken
+from app.tenants.tenant import Tenant, Verdict
+
+
+class TenantRegistry(Protocol):
+    """The tenants of this worker."""
+
+    def held(self, name: str, /) -> Tenant | None:
+        """Return a tenant that is in memory."""
+
+    async def hold(self, name: str, *, create: bool = True) -> Tenant:
+        """Return a tenant; load or create it if necessary."""
+
+    async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
+        """Change settings; create the tenant if it does not exist."""
+
+    async def delete(self, name: str) -> None:
+        """Delete a tenant."""
+
+    async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
+        """List tenants by name: those that match one of the patterns."""
+
+    async def snapshot(self, name: str) -> SnapshotTaken:
+        """Take a snapshot now."""
+
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+        """Return a tenant's model file, piece by piece."""
+
+    async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
+        """Make a model file a tenant."""
+
+    def ready(self) -> Readiness:
+        """Return whether this worker can serve."""
+
+
+class KeptPredictions(Protocol):
+    """The predictions that are kept for feedback."""
+
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+        """Keep a prediction; return its id, or None if it cannot be kept."""
+
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+        """Keep several predictions."""
+
+    async def give_way(self) -> None:
+        """Yield to other tasks, first of all to the writer of kept predictions."""
+
+    async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
+        """Return a kept prediction of this tenant."""
+
+
+class Featurizer(Protocol):
+    """What turns raw inputs into features."""
+
+    def __call__(self, kind: Kind, raw: str | bytes, version: int, /) -> Extraction:
+        """Return the features of an input, by a version of the featurizers."""
+
+
+class MetricsPage(Protocol):
+    """What renders the metrics."""
+
+    async def __call__(self) -> bytes:
+        """Return the metrics of all workers, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """How large and how slow a request may be; app/settings.py has the defaults."""
+
+    max_body_bytes: int
+    max_mail_bytes: int
+    max_import_bytes: int
+    max_batch_items: int
+    max_line_bytes: int
+    max_features_per_example: int
+    max_feature_name_bytes: int
+    body_idle_seconds: float
+
+
+class Backend(NamedTuple):
+    """The collaborators of the routes."""
+
+    tenants: TenantRegistry
+    predictions: KeptPredictions
+    limits: RequestLimits
+    featurize: Featurizer
+    metrics: MetricsPage
+    authenticator: Authenticator
+    audit: Audit
+    label_rates: LabelRates
+    rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit
+    wrong_key_limiter: RateLimiter | None = None  # of requests with a wrong key

@@ -1,0 +1,144 @@
+"""What plain routes depend on: the caller, its role, its tenants, the audit."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import Depends, Security
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import Request
+
+from app.api.backend import Backend, TenantRegistry
+from app.api.context import CONTEXT, RequestContext
+from app.api.fast_path.http import read_binary
+from app.auth.errors import Forbidden
+from app.auth.keys import Key
+from app.learning.config import Value
+from app.tenants.registry import ListedTenant, Readiness
+from app.tenants.snapshotter import SnapshotTaken
+from app.tenants.tenant import Tenant
+
+# They document how a key is sent; `app.api.authorisation` reads and checks it.
+BEARER = HTTPBearer(scheme_name="bearer", auto_error=False, description="A key: sluice_...")
+API_KEY = APIKeyHeader(scheme_name="header", name="X-API-Key", auto_error=False)
+
+
+class RequiredRole:
+    """Declares the role that a route needs, and how a key is sent. The route checks it before it reads the body."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+    def __call__(
+        self,
+        _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)],
+        _header: Annotated[str | None, Security(API_KEY)],
+    ) -> None:
+        """Do nothing: FastAPI resolves dependencies when the body was read already."""
+
+
+def needs(role: str) -> Any:  # noqa: ANN401 - as fastapi.Depends
+    """Return the dependency of a route that needs a role."""
+    return Depends(RequiredRole(role))
+
+
+def context_of(request: Request) -> RequestContext:
+    """Return what travels with the request."""
+    context: RequestContext = request.scope[CONTEXT]
+    return context
+
+
+def backend_of(request: Request) -> Backend:
+    """Return the collaborators of the routes."""
+    backend: Backend = request.app.state.backend
+    return backend
+
+
+def caller_of(request: Request) -> Key | None:
+    """Return the caller's key; None where no key is needed."""
+    return context_of(request).key
+
+
+def tenants_of(request: Request) -> TenantRegistry:
+    """Return the tenants that the caller may use. Routes reach tenants only by this, so never those of others."""
+    tenants, key = backend_of(request).tenants, context_of(request).key
+    return tenants if key is None else CallerTenants(tenants, key)
+
+
+async def model_file(request: Request) -> bytes:
+    """Read a body that is a model file."""
+    return await read_binary(request, backend_of(request).limits.max_import_bytes)
+
+
+async def audit_change(request: Request) -> None:
+    """Add an entry to the audit before anything is changed; if that fails, nothing is changed."""
+    key, tenant = caller_of(request), request.path_params.get("tenant")
+    if key is not None and tenant is not None and not key.covers(tenant):
+        raise Forbidden.tenant(tenant)
+    await backend_of(request).audit.note(
+        request.scope["route"].name,
+        key_id=key.id if key else None,
+        tenant=tenant,
+        request_id=context_of(request).request_id,
+    )
+
+
+class CallerTenants:
+    """The tenants of a key. Any other is refused before it is looked up.
+
+    So the refusal is the same, and takes as long, whether or not the tenant exists.
+    """
+
+    def __init__(self, tenants: TenantRegistry, key: Key) -> None:
+        self._tenants = tenants
+        self._key = key
+
+    def own(self, name: str) -> str:
+        """Return the name; Forbidden if it is not one of the key's tenants."""
+        if not self._key.covers(name):
+            raise Forbidden.tenant(name)
+        return name
+
+    def held(self, name: str, /) -> Tenant | None:
+        """Return a tenant that is in memory."""
+        return self._tenants.held(self.own(name))
+
+    async def hold(self, name: str, *, create: bool = True) -> Tenant:
+        """Return a tenant; load or create it if necessary."""
+        return await self._tenants.hold(self.own(name), create=create)
+
+    async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
+        """Change settings; create the tenant if it does not exist."""
+        return await self._tenants.configure(self.own(name), changes)
+
+    async def delete(self, name: str) -> None:
+        """Delete a tenant."""
+        await self._tenants.delete(self.own(name))
+
+    async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
+        """List the key's tenants."""
+        assert within == ("*",)
+        return await self._tenants.listed(after, limit, self._key.tenants)
+
+    async def snapshot(self, name: str) -> SnapshotTaken:
+        """Take a snapshot now."""
+        return await self._tenants.snapshot(self.own(name))
+
+    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+        """Return a tenant's model file, piece by piece."""
+        return await self._tenants.export(self.own(name))
+
+    async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
+        """Make a model file a tenant."""
+        return await self._tenants.imported(self.own(name), data, replace=replace)
+
+    def ready(self) -> Readiness:
+        """Return whether this worker can serve."""
+        return self._tenants.ready()
+
+
+Context = Annotated[RequestContext, Depends(context_of)]
+Service = Annotated[Backend, Depends(backend_of)]
+Caller = Annotated[Key | None, Depends(caller_of)]
+Tenants = Annotated[TenantRegistry, Depends(tenants_of)]
+ModelFile = Annotated[bytes, Depends(model_file)]
+Audited = Depends(audit_change)

@@ -1,0 +1,150 @@
+"""The outermost layer: request ids, load shedding, problems instead of exceptions, counts."""
+
+import itertools
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.context import CONTEXT, RequestContext
+from app.api.errors import ClientGone, Overloaded, TooManyRequests
+from app.api.middleware.overload import Overload
+from app.api.middleware.rate_limit import UNLIMITED_PATHS
+from app.api.middleware.request_log import RequestLog
+from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, TOO_SLOW, UNAUTHENTICATED, detail_of, kind_of
+from app.api.responses import NoContent, problem
+from app.telemetry.counters import Requests
+
+REQUEST_ID = b"x-request-id"
+NOSNIFF = (b"x-content-type-options", b"nosniff")  # a browser must not take JSON for a page
+UNKNOWN_ROUTE: Final = "unknown"  # a path that a client made up must not become a label of a metric
+CLIENT_GONE: Final = 499  # the status that is counted where the client left before the answer
+HELD_BACK = (Overloaded, TooManyRequests)  # refusals that are delayed: clients retry them at once
+is_safe_id = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}").fullmatch
+log = logging.getLogger(__name__)
+
+
+class RequestMiddleware:
+    """Wraps every request; there is one middleware because each layer costs time.
+
+    It also answers exceptions, in place of FastAPI's handlers: hot and plain routes share the one table of problems.
+    """
+
+    def __init__(  # noqa: PLR0913 - its collaborators
+        self,
+        app: ASGIApp,
+        requests: Requests,
+        overload: Overload,
+        request_log: RequestLog,
+        *,
+        allowed: Callable[[str], str],
+        is_alone: bool = True,
+    ) -> None:
+        self._app = app
+        self._requests = requests
+        self._overload = overload
+        self._log = request_log
+        self._allowed = allowed  # the methods that a path has
+        self._is_alone = is_alone  # else other middleware must see the answers too
+        self._prefix = secrets.token_hex(6).encode()  # of this process: ids of two replicas differ
+        self._count = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin = time.perf_counter()
+        context = self._context_of(scope)
+        if self._log.with_inputs:
+            receive = self._log.capture(context, receive)
+        # Every route with GET has HEAD; the server drops the body.
+        routed = {**scope, "method": "GET"} if context.is_head else scope
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                context.status = message["status"]
+                message["headers"] = [*message["headers"], *context.headers]
+            await send(message)
+
+        requests, overload = self._requests, self._overload
+        is_limited = scope["path"] not in UNLIMITED_PATHS
+        if is_limited and (
+            context.exceeds_connections
+            or requests.in_progress >= overload.max_concurrent
+            or begin > overload.late_after
+        ):
+            reason = overload.reason(begin, exceeds_connections=context.exceeds_connections)
+            assert reason is not None
+            await self._refuse(overload.shed(reason), scope, receive, send_with_headers)
+            requests.count(scope["method"], UNKNOWN_ROUTE, context.status, time.perf_counter() - begin)
+            return
+        requests.in_progress += is_limited
+        try:
+            await self._app(routed, receive, send_with_headers)
+        except ClientGone:
+            context.status = CLIENT_GONE
+        except Exception as error:
+            if context.status:  # too late for a problem: the server closes the connection, so the answer is incomplete
+                log.exception("request %s failed while it was being answered", context.request_id)
+                raise
+            await self._refuse(error, scope, receive, send_with_headers)
+        finally:
+            requests.in_progress -= is_limited
+            status, seconds = context.status or CLIENT_GONE, time.perf_counter() - begin
+            route = getattr(routed.get("route"), "path", UNKNOWN_ROUTE)
+            requests.count(scope["method"], route, status, seconds)
+            if status >= self._log.min_status or seconds >= self._log.min_seconds:
+                self._log.record({**routed, "method": scope["method"]}, route, status, seconds)
+
+    def _context_of(self, scope: Scope) -> RequestContext:
+        """Return the server's context of the request, or a new one, with the id of the request."""
+        context: RequestContext = scope.get(CONTEXT) or RequestContext()
+        scope[CONTEXT] = context
+        request_id = self.id_for(scope)
+        context.request_id = request_id.decode()
+        context.headers = [(REQUEST_ID, request_id), NOSNIFF]
+        context.is_head = scope["method"] == "HEAD"
+        if not self._is_alone:
+            context.write = None
+        return context
+
+    def id_for(self, scope: Scope) -> bytes:
+        """Return the client's own request id if it is safe to repeat, else a new one."""
+        for name, value in scope["headers"]:
+            if name == REQUEST_ID and is_safe_id(value):
+                return bytes(value)
+        return b"%b-%x" % (self._prefix, next(self._count))
+
+    async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a problem; after a delay if the worker has too much to do."""
+        context: RequestContext = scope[CONTEXT]
+        kind, detail = kind_of(error), detail_of(error)
+        headers: list[tuple[bytes, bytes]] = []
+        if kind is INTERNAL_ERROR:
+            log.error("request %s failed", context.request_id, exc_info=error)
+        elif kind is UNAUTHENTICATED:
+            headers = [(b"www-authenticate", b'Bearer realm="sluice"')]
+        elif kind is TOO_SLOW:
+            headers = [(b"connection", b"close")]  # the rest of the body may still come
+        elif kind is METHOD_NOT_ALLOWED:
+            allowed = self._allowed(scope["path"])
+            headers = [(b"allow", allowed.encode())]
+            detail = f"{scope['path']} does not support {scope['method']}; it supports {allowed}"
+        elif isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+            detail = f"no route matches {scope['path']}"
+        answer = problem(kind, detail, context.request_id, scope["path"], headers)
+        if kind is METHOD_NOT_ALLOWED and scope["method"] == "OPTIONS":
+            answer = NoContent(headers=headers)
+        if context.hold_back is not None and isinstance(error, HELD_BACK):
+            answer.raw_headers += context.headers
+            context.status = answer.status_code
+            context.hold_back(answer)
+        else:
+            await answer(scope, receive, send)

@@ -1,0 +1,57 @@
+"""GET /livez and /readyz."""
+
+from fastapi import APIRouter, Response
+from starlette.requests import Request
+
+from app.api import examples
+from app.api.authorisation import token_of
+from app.api.dependencies import Service
+from app.api.documentation import example
+from app.api.json_route import ApiRoute
+from app.api.responses import NO_STORE
+from app.api.schemas.health import LiveResponse, ReadyPart, ReadyResponse
+from app.auth.errors import Unauthenticated
+from app.auth.keys import ALL
+
+router = APIRouter(route_class=ApiRoute, tags=["health"])
+
+
+@router.get(
+    "/livez",
+    summary="Is the process alive?",
+    description="Depends on nothing else.",
+    response_description="It is.",
+    responses=example({"status": "alive"}),
+)
+async def is_alive(response: Response) -> LiveResponse:
+    """Answer, whatever the state of the dependencies."""
+    response.headers["cache-control"] = NO_STORE
+    return LiveResponse()
+
+
+@router.get(
+    "/readyz",
+    summary="Is the service ready?",
+    description="Names every dependency.",
+    response_description="It is.",
+    responses=example(examples.READY)
+    | {503: {"model": ReadyResponse, "description": "It is not."} | example(examples.NOT_READY, 503)[503]},
+)
+async def is_ready(request: Request, response: Response, backend: Service) -> ReadyResponse:
+    """Tell whether every dependency works. Tenants are named only to callers that may see all of them."""
+    readiness = backend.tenants.ready()
+    authenticator = backend.authenticator
+    try:
+        key = authenticator.identify(token_of(request.scope))
+    except Unauthenticated:
+        key = None
+    sees_all = authenticator.is_open or (key is not None and ALL in key.tenants)
+    response.headers["cache-control"] = NO_STORE
+    response.status_code = 200 if readiness.ready else 503
+    return ReadyResponse(
+        status="ready" if readiness.ready else "not ready",
+        parts={
+            name: ReadyPart(ok=part.ok, detail=part.detail if sees_all else part.public_detail)
+            for name, part in readiness.parts.items()
+        },
+    )

@@ -1,0 +1,104 @@
+"""The routes under /keys: create, list, rotate and revoke keys."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+
+from app.api import examples, problems
+from app.api.backend import Backend
+from app.api.context import RequestContext
+from app.api.dependencies import Audited, Caller, Context, Service, needs
+from app.api.documentation import example, json_body, refusals
+from app.api.json_route import ApiRoute
+from app.api.parameters import check_query
+from app.api.responses import NO_STORE
+from app.api.schemas.keys import KeyCreatedResponse, KeyListResponse, KeyRequest, KeyResponse, RotationRequest
+from app.auth.authenticator import now_milliseconds
+from app.auth.keys import Key
+
+router = APIRouter(route_class=ApiRoute, tags=["keys"], dependencies=[needs("admin"), Depends(check_query)])
+DAY = RotationRequest()  # the default
+KeyPath = Annotated[str, Path(description="The key's id.", examples=["1f0c9a7be2d4"])]
+
+
+@router.post(
+    "/keys",
+    status_code=201,
+    summary="Create a key",
+    description="For some tenants (`acme`, `acme-*`, or `*` for all) with some roles. Only this answer has its secret. "
+    "A key for some tenants can only create keys for those.",
+    dependencies=[Audited],
+    response_description="The key.",
+    responses=example(examples.KEY_MADE, 201) | refusals(problems.BAD_KEY, problems.STORE_UNAVAILABLE),
+    openapi_extra={"requestBody": {"content": json_body({"key": examples.KEY_WANTED})}},
+)
+async def create_key(
+    wanted: KeyRequest, backend: Service, caller: Caller, context: Context, response: Response
+) -> KeyCreatedResponse:
+    """Create a key."""
+    lifetime = wanted.expires_in_seconds
+    expires_at = None if lifetime is None else now_milliseconds() + 1000 * lifetime
+    key, secret = await backend.authenticator.create(wanted.name, wanted.roles, wanted.tenants, expires_at, caller)
+    await _audit_key(backend, context, "key_made", key)
+    response.headers["cache-control"] = NO_STORE
+    return KeyCreatedResponse.of(key, secret)
+
+
+@router.get(
+    "/keys",
+    summary="List keys",
+    description="The keys whose tenants are all among the caller's own. Secrets are not stored, so they are not shown.",
+    response_description="The keys.",
+    responses=example(examples.KEYS) | refusals(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
+)
+async def list_keys(backend: Service, caller: Caller) -> KeyListResponse:
+    """List the keys that the caller may see."""
+    return KeyListResponse(keys=[KeyResponse.model_validate(key) for key in await backend.authenticator.listed(caller)])
+
+
+@router.post(
+    "/keys/{key}/rotate",
+    status_code=201,
+    summary="Rotate a key",
+    description="Creates a key with the same roles and tenants; the old one stays valid for a while, by default a day.",
+    dependencies=[Audited],
+    response_description="The new key.",
+    responses=example(examples.KEY_MADE, 201)
+    | refusals(problems.BAD_KEY, problems.STORE_UNAVAILABLE, problems.UNKNOWN_KEY),
+    openapi_extra={"requestBody": {"content": json_body({"rotation": examples.ROTATION})}},
+)
+async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
+    key: KeyPath,
+    backend: Service,
+    caller: Caller,
+    context: Context,
+    response: Response,
+    rotation: RotationRequest = DAY,
+) -> KeyCreatedResponse:
+    """Create a key in place of one that expires soon."""
+    new, secret = await backend.authenticator.rotate(key, rotation.overlap_seconds, caller)
+    await _audit_key(backend, context, "key_made", new)
+    response.headers["cache-control"] = NO_STORE
+    return KeyCreatedResponse.of(new, secret)
+
+
+@router.delete(
+    "/keys/{key}",
+    status_code=204,
+    summary="Revoke a key",
+    description="Every worker refuses it within a second.",
+    dependencies=[Audited],
+    response_description="The key is revoked.",
+    responses=refusals(problems.BAD_INPUT, problems.UNKNOWN_KEY, problems.STORE_UNAVAILABLE),
+)
+async def revoke_key(key: KeyPath, backend: Service, caller: Caller, context: Context) -> None:
+    """Revoke a key at once."""
+    revoked = await backend.authenticator.revoke(key, caller)
+    await _audit_key(backend, context, "key_revoked", revoked)
+
+
+async def _audit_key(backend: Backend, context: RequestContext, action: str, key: Key) -> None:
+    """Note which key was created or revoked; `Audited` notes the request itself."""
+    detail = f"{key.id} {key.name!r}: {', '.join(key.roles)} for {', '.join(key.tenants)}"
+    caller = context.key
+    await backend.audit.note(action, key_id=caller.id if caller else None, request_id=context.request_id, detail=detail)

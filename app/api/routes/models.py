@@ -1,0 +1,103 @@
+"""The routes that move whole models: snapshot, export, import."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BeforeValidator
+
+from app.api import examples, problems
+from app.api.dependencies import Audited, ModelFile, Tenants, needs
+from app.api.documentation import (
+    BINARY,
+    BINARY_SCHEMA,
+    USING_TENANT,
+    WITH_TENANT,
+    answer_in,
+    body,
+    example,
+    other_body,
+    refusals,
+)
+from app.api.json_route import ApiRoute
+from app.api.parameters import check_query, flag
+from app.api.responses import BINARY as BINARY_TYPE
+from app.api.responses import Pieces
+from app.api.routes.tenants import TenantPath, show
+from app.api.schemas.tenants import SnapshotResponse, TenantResponse
+from app.learning.snapshot.model_file import HASH_BYTES, MAGIC, read_header
+
+router = APIRouter(route_class=ApiRoute, tags=["models"], dependencies=[Depends(check_query)])
+FILE = other_body(BINARY, BINARY_SCHEMA, "sluice model...")
+
+Replace = Annotated[
+    bool,
+    BeforeValidator(lambda text: flag("replace", str(text).lower() if isinstance(text, bool) else text)),
+    Query(description="Whether to replace an existing tenant."),
+]
+
+
+@router.post(
+    "/tenants/{tenant}/snapshot",
+    summary="Take a snapshot now",
+    description="Snapshots make a start faster; the service takes them by itself too.",
+    dependencies=[needs("admin"), Audited],
+    response_description="The snapshot.",
+    responses=example(examples.SNAPSHOT) | refusals(*WITH_TENANT, problems.SNAPSHOT_BUSY, problems.MODEL_NOT_FINITE),
+)
+async def take_snapshot(tenant: TenantPath, tenants: Tenants) -> SnapshotResponse:
+    """Write the state to the store now."""
+    taken = await tenants.snapshot(tenant)
+    return SnapshotResponse(
+        tenant=tenant,
+        version=taken.version,
+        digest=taken.digest,
+        chunks=taken.chunks,
+        written=taken.written,
+        bytes=taken.bytes,
+    )
+
+
+@router.get(
+    "/tenants/{tenant}/export",
+    summary="Export a tenant's model",
+    description="One portable file, of one moment; `sluice inspect` reads it, and `/import` takes it on any machine.",
+    dependencies=[needs("admin")],
+    status_code=200,
+    response_class=Pieces,
+    response_description="The file.",
+    responses=answer_in(FILE) | refusals(*WITH_TENANT, problems.MODEL_NOT_FINITE, problems.TOO_MANY_EXPORTS),
+)
+async def export_tenant(tenant: TenantPath, tenants: Tenants) -> Pieces:
+    """Export the model as one file."""
+    pieces = await tenants.export(tenant)
+    first = await anext(pieces)
+    disposition = f'attachment; filename="{tenant}-v{_version(first)}.sluice"'
+    return Pieces(first, pieces, BINARY_TYPE, [(b"content-disposition", disposition.encode())])
+
+
+@router.post(
+    "/tenants/{tenant}/import",
+    summary="Import a model as a tenant",
+    description="The tenant then has the digest and gives the scores of the exported one.",
+    dependencies=[needs("admin"), Audited],
+    response_description="The tenant.",
+    responses=example(examples.SHOWN)
+    | refusals(*USING_TENANT, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY, problems.BAD_MODEL, problems.BAD_SETTING),
+    openapi_extra=body(FILE),
+)
+async def import_tenant(
+    tenant: TenantPath,
+    tenants: Tenants,
+    data: ModelFile,
+    *,
+    replace: Replace = False,
+) -> TenantResponse:
+    """Make a model file a tenant."""
+    return await show(await tenants.imported(tenant, data, replace=replace))
+
+
+def _version(first: bytes) -> int:
+    """Return the version of the model: it is in the header, which is the first piece."""
+    start = len(MAGIC) + 8 + HASH_BYTES
+    size = int.from_bytes(first[len(MAGIC) : len(MAGIC) + 8], "little")
+    return read_header(first[start : start + size]).version

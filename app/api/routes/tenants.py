@@ -1,0 +1,126 @@
+"""The routes under /tenants: configuration and state."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BeforeValidator
+
+from app.api import examples, problems
+from app.api.dependencies import Audited, Tenants, needs
+from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
+from app.api.json_route import ApiRoute
+from app.api.parameters import check_query, whole_number
+from app.api.schemas.names import TENANT_DESCRIPTION, TENANT_PATTERN
+from app.api.schemas.tenants import (
+    TenantListItem,
+    TenantListResponse,
+    TenantResponse,
+    TenantSettings,
+    WeightResponse,
+    WeightsResponse,
+)
+from app.learning.summary import top_weights
+from app.tenants.tenant import Tenant
+
+router = APIRouter(route_class=ApiRoute, tags=["tenants"], dependencies=[Depends(check_query)])
+MAX_PAGE = 1000
+NO_CHANGES = TenantSettings()
+MAX_WEIGHTS = 10_000
+
+TenantPath = Annotated[str, Path(pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION, examples=["acme"])]
+PageSize = Annotated[
+    int,
+    BeforeValidator(lambda text: whole_number("limit", str(text), 1, MAX_PAGE)),
+    Query(ge=1, le=MAX_PAGE, description="Tenants on a page."),
+]
+After = Annotated[str | None, Query(pattern=TENANT_PATTERN, description="Begin after this name.")]
+Top = Annotated[
+    int,
+    BeforeValidator(lambda text: whole_number("top", str(text), 1, MAX_WEIGHTS)),
+    Query(ge=1, le=MAX_WEIGHTS, description="How many weights."),
+]
+
+
+@router.get(
+    "/tenants",
+    summary="List tenants",
+    description="By name, page by page: `next` of an answer is `after` of the next request.",
+    dependencies=[needs("review")],
+    response_description="A page of tenants.",
+    responses=example(examples.LISTED) | refusals(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
+)
+async def list_tenants(tenants: Tenants, limit: PageSize = 100, after: After = None) -> TenantListResponse:
+    """List tenants, page by page."""
+    found = await tenants.listed(after or "", limit + 1)  # one more, to know whether there is a next page
+    page = [TenantListItem.model_validate(each) for each in found[:limit]]
+    return TenantListResponse(tenants=page, next=page[-1].tenant if len(found) > limit else None)
+
+
+@router.put(
+    "/tenants/{tenant}",
+    summary="Create or configure a tenant",
+    description="Only the given settings change; without a body, the tenant is created with the defaults. A change is "
+    "an event in the log. The answer has every value in force.",
+    dependencies=[needs("admin"), Audited],
+    response_description="The tenant.",
+    responses=example(examples.SHOWN) | refusals(*USING_TENANT, problems.BAD_SETTING),
+    openapi_extra={"requestBody": {"content": json_body({"settings": examples.SETTINGS})}},
+)
+async def configure_tenant(
+    tenant: TenantPath, tenants: Tenants, settings: TenantSettings = NO_CHANGES
+) -> TenantResponse:
+    """Change settings; create the tenant if it does not exist."""
+    return await show(await tenants.configure(tenant, settings.changes()))
+
+
+@router.get(
+    "/tenants/{tenant}",
+    summary="Show a tenant",
+    description="Configuration and state. Two replicas at the same version have the same digest.",
+    dependencies=[needs("review")],
+    response_description="The tenant.",
+    responses=example(examples.SHOWN) | refusals(*WITH_TENANT),
+)
+async def show_tenant(tenant: TenantPath, tenants: Tenants) -> TenantResponse:
+    """Show configuration and state."""
+    return await show(tenants.held(tenant) or await tenants.hold(tenant, create=False))
+
+
+@router.delete(
+    "/tenants/{tenant}",
+    status_code=204,
+    summary="Delete a tenant",
+    description="Deletes its log, its snapshots and its kept predictions, everywhere.",
+    dependencies=[needs("admin"), Audited],
+    response_description="The tenant is deleted.",
+    responses=refusals(*WITH_TENANT),
+)
+async def delete_tenant(tenant: TenantPath, tenants: Tenants) -> None:
+    """Delete a tenant with its log."""
+    await tenants.delete(tenant)
+
+
+@router.get(
+    "/tenants/{tenant}/weights",
+    summary="Show the largest weights",
+    description="By size, with the names of the features. `evidence` is how much the model has seen of a feature.",
+    dependencies=[needs("review")],
+    response_description="The weights.",
+    responses=example(examples.WEIGHTS) | refusals(*WITH_TENANT),
+)
+async def show_weights(tenant: TenantPath, tenants: Tenants, top: Top = 50) -> WeightsResponse:
+    """Show the largest weights by name."""
+    found = tenants.held(tenant) or await tenants.hold(tenant, create=False)
+    async with found.lock:
+        version = found.state.version
+        weights = await asyncio.to_thread(top_weights, found.state, top)
+    return WeightsResponse(
+        tenant=found.name, version=version, weights=[WeightResponse.model_validate(each) for each in weights]
+    )
+
+
+async def show(tenant: Tenant) -> TenantResponse:
+    """Summarise a tenant; a thread reads every row of the model, while nothing is learnt."""
+    async with tenant.lock:
+        return await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state)

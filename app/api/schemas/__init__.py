@@ -1,0 +1,1 @@
+"""What clients send and receive, as Pydantic models: one module per resource."""

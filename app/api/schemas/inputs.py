@@ -1,0 +1,79 @@
+"""What can be scored or learnt: features, a URL, an e-mail, or a text."""
+
+from binascii import a2b_base64
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from app.api.schemas.names import RequestModel, TenantName, optional
+from kernels.examples.canonical import LARGEST_VALUE
+
+INPUTS = ("features", "url", "email", "text")
+FeatureName = Annotated[str, Field(min_length=1)]
+FeatureNumber = Annotated[float, Field(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
+Features = Annotated[dict[FeatureName, FeatureNumber | bool | str], Field(min_length=1)]
+
+
+def _check_base64(text: str) -> str:
+    a2b_base64(text, strict_mode=True)
+    return text
+
+
+class EmailBytes(RequestModel):
+    """The bytes of an e-mail."""
+
+    base64: Annotated[
+        str,
+        AfterValidator(_check_base64),
+        Field(json_schema_extra={"contentEncoding": "base64"}),
+    ]
+
+
+class InputItem(RequestModel):
+    """Exactly one of `features`, `url`, `email` and `text`."""
+
+    features: Features = optional(
+        "Feature names and their values: finite numbers; `true` is 1, `false` leaves the feature out, and "
+        '`"a": "text"` is the feature `a=text`.'
+    )
+    url: str = optional("A URL.")
+    email: str | EmailBytes = optional(
+        "A raw e-mail (RFC 822), as text that is encoded as UTF-8; or its bytes as base64."
+    )
+    text: str = optional("A text.")
+
+    @model_validator(mode="after")
+    def check_inputs(self) -> Self:
+        """Refuse a body without an input, or with two."""
+        given = [name for name in self.inputs() if name in self.model_fields_set]
+        if len(given) != 1:
+            raise ValueError(f"send exactly one of {', '.join(self.inputs())}")
+        if "features" in given:
+            feature_numbers(self.features)
+        return self
+
+    @classmethod
+    def inputs(cls) -> tuple[str, ...]:
+        """Return the fields that can be the input."""
+        return INPUTS
+
+
+class FeaturesRequest(InputItem):
+    """An input whose features are shown. The tenant decides which version of the featurizers is used."""
+
+    tenant: TenantName = optional("Use this tenant's version of the featurizers; without it, the newest.")
+
+
+def feature_numbers(features: dict[str, Any]) -> dict[str, float]:
+    """Return features as numbers by name, as the learning core counts them."""
+    numbers: dict[str, float] = {}
+    for name, value in features.items():
+        if value is False:
+            continue
+        full_name, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
+        if full_name in numbers:
+            raise ValueError(f"feature {full_name!r} is given twice")
+        numbers[full_name] = number
+    if not numbers:
+        raise ValueError("the features are empty")
+    return numbers

@@ -1,0 +1,59 @@
+"""Bodies and answers of /keys."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.names import RequestModel, ResponseModel
+from app.auth.keys import NAME, PATTERN, ROLES, Key
+
+# `app.auth.keys` checks roles, tenants and names, with a sentence for each; the document has the same rules.
+Roles = Annotated[list[str], Field(json_schema_extra={"items": {"type": "string", "enum": list(ROLES)}, "minItems": 1})]
+TenantPatterns = Annotated[
+    list[str],
+    Field(json_schema_extra={"items": {"type": "string", "pattern": f"^(?:{PATTERN.pattern})$"}, "minItems": 1}),
+]
+
+
+class KeyRequest(RequestModel):
+    """A key to create."""
+
+    roles: Roles
+    tenants: Annotated[TenantPatterns, Field(description="Names, prefixes such as `acme-*`, or `*` for all.")]
+    name: Annotated[str, Field(json_schema_extra={"pattern": f"^{NAME.pattern}$"})] = ""
+    expires_in_seconds: Annotated[int, Field(ge=1, le=315_360_000)] | None = None
+
+
+class RotationRequest(RequestModel):
+    """How long the old key stays valid beside the new one."""
+
+    overlap_seconds: Annotated[int, Field(ge=0, le=31_536_000)] = 86_400
+
+
+class KeyResponse(ResponseModel):
+    """A key without its secret. Times are milliseconds since 1970."""
+
+    id: str
+    name: str
+    roles: list[str]
+    tenants: list[str]
+    created_at: int
+    expires_at: int | None
+
+
+class KeyCreatedResponse(ResponseModel):
+    """A new key. `secret` is what its owner sends; only this answer has it."""
+
+    secret: str
+    key: KeyResponse
+
+    @classmethod
+    def of(cls, key: Key, secret: str) -> "KeyCreatedResponse":
+        """Return a key with its secret."""
+        return cls(secret=secret, key=KeyResponse.model_validate(key))
+
+
+class KeyListResponse(ResponseModel):
+    """Keys, the oldest first."""
+
+    keys: list[KeyResponse]

@@ -1,0 +1,38 @@
+"""Names and ids, and the strictness that all models share."""
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+TENANT_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+ID_PATTERN = "^[^\\x00-\\x1f\\x7f]{1,200}$"
+is_tenant_name = re.compile(TENANT_PATTERN[1:-1]).fullmatch
+is_id = re.compile(ID_PATTERN[1:-1]).fullmatch
+
+TENANT_DESCRIPTION = "A tenant's name: 1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit."
+TenantName = Annotated[str, Field(pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION)]
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+Number = Annotated[float | None, AfterValidator(lambda value: value if value is None or math.isfinite(value) else None)]
+
+
+class RequestModel(BaseModel):
+    """A body: types are strict, and unknown fields are refused by name."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ResponseModel(BaseModel):
+    """An answer. Fields may be added to it in later versions."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic.Field
+    """Return a field that may be absent, and must not be null."""
+    return Field(default=None, description=description, json_schema_extra=_drop_default)
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)

@@ -1,0 +1,81 @@
+"""Bodies and answers of /predict, /predict/batch and /features."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SkipValidation
+
+from app.api.schemas.inputs import InputItem
+from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName
+from app.api.schemas.problems import ItemErrorResponse
+
+MAX_EXPLAINED = 100
+EXPLAIN_DESCRIPTION = "How many features to name that moved the score most."
+KEEP_DESCRIPTION = "Whether to keep the input, so that feedback can refer to it by prediction_id."
+
+
+def _check_integer(value: object) -> object:
+    if type(value) is not int:  # else 1.0 and true would be labels
+        raise ValueError("must be 1 or -1")
+    return value
+
+
+Label = Annotated[Literal[1, -1], BeforeValidator(_check_integer)]
+Cut = Annotated[list[str], Field(description="What of the input was not read; absent if all was read.")]
+NO_CUT: Any = Field(default_factory=list)
+
+
+class PredictItem(InputItem):
+    """An item of a batch: an input, and what to do with it."""
+
+    explain: Annotated[int, Field(ge=0, le=MAX_EXPLAINED, description=EXPLAIN_DESCRIPTION)] = 0
+    keep: Annotated[bool, Field(description=KEEP_DESCRIPTION)] = True
+
+
+class PredictRequest(PredictItem):
+    """An input to score: exactly one of `features`, `url`, `email` and `text`."""
+
+    tenant: TenantName
+
+
+class PredictBatchRequest(RequestModel):
+    """Inputs of one tenant."""
+
+    tenant: TenantName
+    # Not validated here: a bad item gets an error in its place, and the others are scored.
+    items: Annotated[list[SkipValidation[PredictItem]], Field(description="A bad item gets an error in its place.")]
+
+
+class ContributionResponse(ResponseModel):
+    """What a feature adds to the score."""
+
+    feature: str
+    contribution: Number
+
+
+class PredictResponse(ResponseModel):
+    """A verdict. `version` is the number of log events that the model has applied."""
+
+    prediction_id: Annotated[str | None, Field(description="null if the input is not kept.")]
+    tenant: str
+    label: Annotated[Label, Field(description="1: anomaly, -1: normal.")]
+    score: Annotated[Number, Field(description="The margin; null if it is not finite.")]
+    version: int
+    algorithm: str
+    needs_review: Annotated[bool, Field(description="The model has no opinion: a person should look.")]
+    explanation: Annotated[list[ContributionResponse], Field(default_factory=list)]
+    cut: Cut = NO_CUT
+
+
+class PredictBatchResponse(ResponseModel):
+    """A result for every item, in order."""
+
+    results: list[PredictResponse | ItemErrorResponse]
+
+
+class FeaturesResponse(ResponseModel):
+    """The features of an input, in order."""
+
+    kind: Literal["features", "url", "email", "text"]
+    featurizer: Annotated[int, Field(description="The version of the featurizers that was used.")]
+    features: dict[str, float]
+    cut: Cut = NO_CUT

@@ -1,0 +1,200 @@
+"""Bodies and answers of /tenants."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+
+from app.api.schemas.names import Number, RequestModel, ResponseModel, optional
+from app.learning.config import DEFAULTS, Value
+from app.learning.errors import BadSetting
+from app.learning.prequential import Confusion
+from app.learning.state import TenantState
+from app.learning.summary import summarise
+from kernels.registry import ALGORITHMS
+
+Rate = float | None  # null until it is defined
+
+
+def _pass_scalars(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Keep a value as it was sent. The tenant refuses a wrong one, with a sentence that says what it may be."""
+    try:
+        validate(value)
+    except ValidationError:
+        if isinstance(value, list | dict):
+            raise
+    return value
+
+
+Real = Annotated[float, WrapValidator(_pass_scalars)]
+RealOrNull = Annotated[float | None, WrapValidator(_pass_scalars)]
+Whole = Annotated[int, WrapValidator(_pass_scalars)]
+Text = Annotated[str, WrapValidator(_pass_scalars)]
+Flag = Annotated[bool, WrapValidator(_pass_scalars)]
+ALWAYS = optional("Every algorithm has it.")
+
+
+class TenantSettings(RequestModel):
+    """Settings to change. docs/algorithms.md says which of them an algorithm has, and their ranges."""
+
+    algorithm: Annotated[Literal[tuple(ALGORITHMS)], WrapValidator(_pass_scalars)] = ALWAYS  # type: ignore[valid-type]
+    eta: Real = optional("Learning rate.")
+    r: Real = optional("Regularisation of second-order algorithms.")
+    delta: Real = optional("Initial value of adaptive denominators.")
+    lambda_: Real = Field(  # type: ignore[assignment]  # None only while it is absent
+        default=None, alias="lambda", description="Sparsity.", json_schema_extra=ALWAYS.json_schema_extra
+    )
+    lambda_schedule: Text = optional("How lambda changes over time.")
+    target_sparsity: RealOrNull = optional("Find lambda such that this share of weights is zero.")
+    costs: Text = optional("`given`, or `auto`: from the class counts.")
+    cost_positive: Real = optional("Cost of a missed anomaly.")
+    cost_negative: Real = optional("Cost of a false alarm.")
+    mu_positive: Real = optional("Weight of sensitivity against specificity.")
+    denominator: Text = optional("`shared` or `coordinate`.")
+    threshold_on: Text = optional("`u` or `theta`.")
+    forgetting: Real = optional("Share of the past that each example takes away.")
+    truncate_every: Whole = optional("Examples between two truncations.")
+    truncate_below: RealOrNull = optional("Weights below it are truncated.")
+    normalize: Text = ALWAYS
+    bias: Flag = ALWAYS
+    threshold: Real = ALWAYS
+    max_features: Whole = ALWAYS
+    keep_predictions: Flag = ALWAYS
+    featurizer: Whole = ALWAYS
+
+    @model_validator(mode="before")
+    @classmethod
+    def check_names(cls, given: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Refuse an unknown setting as the learning core does."""
+        for name in given if isinstance(given, dict) else ():
+            if name not in DEFAULTS:
+                raise BadSetting(f"setting {name!r} does not exist; there are {', '.join(sorted(DEFAULTS))}")
+        return given
+
+    def changes(self) -> dict[str, Value]:
+        """Return the settings that were sent, by name."""
+        fields = type(self).model_fields
+        return {fields[name].alias or name: getattr(self, name) for name in fields if name in self.model_fields_set}
+
+
+class CountsResponse(ResponseModel):
+    """How many labels were learnt."""
+
+    examples: int
+    positives: int
+    negatives: int
+
+
+class RatesResponse(ResponseModel):
+    """How good verdicts were; null until it is defined."""
+
+    examples: int
+    balanced_accuracy: Rate
+    sensitivity: Rate
+    specificity: Rate
+
+    @classmethod
+    def of(cls, counts: Confusion) -> "RatesResponse":
+        """Return the rates of some counts."""
+        return cls(
+            examples=int(counts.examples),
+            balanced_accuracy=counts.balanced_accuracy,
+            sensitivity=counts.sensitivity,
+            specificity=counts.specificity,
+        )
+
+
+class ClassDriftResponse(ResponseModel):
+    """Changes of one class's error rate. `labels` and `error` are those since about the last change.
+
+    `last_worse_at` is the number of labels, of both classes, at which the last change for the worse was found.
+    """
+
+    worse: int
+    better: int
+    labels: int
+    error: Rate
+    last_worse_at: int | None
+
+
+class DriftResponse(ResponseModel):
+    """Whether errors become more or less frequent: missed anomalies, and false alarms."""
+
+    anomaly: ClassDriftResponse
+    normal: ClassDriftResponse
+
+
+class TenantResponse(ResponseModel):
+    """A tenant's configuration and state. `recent` is over the last labels, `served` over verdicts as answered."""
+
+    tenant: str
+    version: int
+    algorithm: str
+    config: dict[str, int | float | str | bool | None]
+    counts: CountsResponse
+    balanced_accuracy: Rate
+    sensitivity: Rate
+    specificity: Rate
+    recent: RatesResponse
+    served: RatesResponse
+    drift: DriftResponse
+    features: int
+    nonzero_weights: int
+    sparsity: Rate
+    dropped_features: int
+    memory_bytes: int
+    digest: str
+
+    @classmethod
+    def of(cls, name: str, state: TenantState) -> "TenantResponse":
+        """Return a state as the API shows it; it reads every row of the model."""
+        found = summarise(state)
+        return cls(
+            tenant=name,
+            counts=CountsResponse(**{each: found.pop(each) for each in CountsResponse.model_fields}),
+            recent=RatesResponse.of(state.prequential.recent),
+            served=RatesResponse.of(state.prequential.served),
+            drift=DriftResponse.model_validate(state.drift),
+            **found,
+        )
+
+
+class TenantListItem(ResponseModel):
+    """A tenant in the list; `loaded`: this worker has it in memory."""
+
+    tenant: str
+    version: int
+    loaded: bool
+
+
+class TenantListResponse(ResponseModel):
+    """A page of the list. `next` is the `after` of the next page."""
+
+    tenants: list[TenantListItem]
+    next: str | None
+
+
+class WeightResponse(ResponseModel):
+    """A feature's weight; `evidence` is how much the model has seen of the feature."""
+
+    feature: str
+    weight: Number
+    evidence: Number
+
+
+class WeightsResponse(ResponseModel):
+    """The largest weights by size."""
+
+    tenant: str
+    version: int
+    weights: list[WeightResponse]
+
+
+class SnapshotResponse(ResponseModel):
+    """A snapshot in the store; of its chunks, `written` were new."""
+
+    tenant: str
+    version: int
+    digest: str
+    chunks: int
+    written: int
+    bytes: int

@@ -1,0 +1,1 @@
+"""One module per command: `add_arguments` describes it, and sets the function that runs it."""

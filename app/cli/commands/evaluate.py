@@ -1,0 +1,97 @@
+"""`sluice evaluate`: test-then-train over a file, with one algorithm or several side by side."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final
+
+from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
+from app.cli.output import percent, print_json, print_table, print_text
+from app.cli.single_pass import Learner, Pass, run
+from app.learning.state import TenantState
+from app.learning.summary import summarise
+
+HEADS: Final = ("algorithm", "error", "balanced", "±", "sens.", "spec.", "sparsity", "features", "examples/s")
+NOTE: Final = (
+    "Rates are in percent. Every example is scored before its label is learnt. Balanced: mean of sensitivity and "
+    "specificity; ± is half of its 95% interval. Sparsity: share of features with weight 0. Examples/s: the learner "
+    "alone, without reading the file."
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Describe the command."""
+    parser.description = "Score every example before learning its label, and print how accurate the verdicts are."
+    add_source(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--algorithm", type=algorithm_name, default="cs-ssol", help="default: cs-ssol")
+    which.add_argument(
+        "--compare", type=lambda text: [algorithm_name(name) for name in text.split(",")], metavar="A,B,...",
+        help="several algorithms in one pass over the file",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_settings(parser)
+    parser.set_defaults(run=evaluate)
+
+
+def evaluate(chosen: Namespace) -> None:
+    """Run the command."""
+    given = given_settings(chosen)
+    settings = shared_settings(chosen.compare, given) if chosen.compare else [settings_for(chosen.algorithm, given)]
+    learners = [Learner(TenantState(each)) for each in settings]
+    seen = run(chosen, learners)
+    results = [summarise(learner.state) | {"seconds": learner.seconds} for learner in learners]
+    if chosen.json:
+        print_json(_summary(chosen, seen) | {"results": results})
+    else:
+        _print_results(chosen, seen, results)
+
+
+def _summary(chosen: Namespace, seen: Pass) -> dict[str, Any]:
+    return {
+        "file": chosen.file,
+        "examples": seen.examples,
+        "nonzeros": seen.nonzeros,
+        "sorted_by_label": seen.is_sorted_by_label,
+        "skipped_lines": seen.skipped,
+        "seconds": seen.seconds,
+    }
+
+
+def _print_results(chosen: Namespace, seen: Pass, results: list[dict[str, Any]]) -> None:
+    first = results[0]
+    classes = f"{first['positives']:,} anomalies and {first['negatives']:,} normal"
+    length = f"{seen.nonzeros / max(seen.examples, 1):.1f} features each"
+    print_text(f"{chosen.file}: {seen.examples:,} examples, {classes}, {length}", "")
+    print_table(HEADS, [_cells(result) for result in results])
+    share = first["positives"] / first["examples"] if first["examples"] else None
+    baseline = f"The verdict normal for all would have an error of {percent(share)}% and a balanced accuracy of 50%."
+    print_text("", NOTE, baseline, *_warnings(seen, results))
+
+
+def _warnings(seen: Pass, results: list[dict[str, Any]]) -> list[str]:
+    """Reasons why the figures mean less than they seem to."""
+    lines = [
+        f"{each['algorithm']} dropped new features {each['dropped_features']:,} times: it was at its limit of "
+        f"{each['config']['max_features']:,}."
+        for each in results
+        if each["dropped_features"]
+    ]
+    if seen.is_sorted_by_label:
+        lines.append(
+            f"The file is sorted by label: the label changes only {seen.changes:,} times from one example to the next. "
+            "The order alone predicts most labels, so these figures mean little. Try --shuffle 1."
+        )
+    return lines
+
+
+def _cells(result: dict[str, Any]) -> list[str]:
+    return [
+        result["algorithm"],
+        percent(result["error"]),
+        percent(result["balanced_accuracy"]),
+        percent(result["balanced_accuracy_margin"]),
+        percent(result["sensitivity"]),
+        percent(result["specificity"]),
+        percent(result["sparsity"], 1),
+        f"{result['features']:,}",
+        f"{result['examples'] / result['seconds']:,.0f}" if result["seconds"] else "-",
+    ]

@@ -1,1 +1,0 @@
-"""What is done to the deployment, one after the other: a module for each step."""

@@ -1,0 +1,164 @@
+"""Services under load: their requests and models, and what workers and store use of processors and memory."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Self, TypeVar
+
+import redis
+
+from app.storage.redis_keys import TENANTS, keys_of
+from load_tests.harness import client
+from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
+from load_tests.harness.processes import Service, ended, processor_seconds
+from load_tests.harness.sizes import CONNECTIONS, Sizes
+from load_tests.harness.traffic import NOT_KEPT, feedback, labelled, model_file, predict
+from load_tests.harness.wrk import wrk
+from load_tests.scale.results import Cost, Costs, Figure, Kind, Work
+from tests.processes import descendants
+
+EXAMPLES = 1000
+SHORT = b'{"token:w0":1}'  # so short that loading the tenant is nearly all of the work
+NEVER = {"snapshot_every_events": 1_000_000_000, "snapshot_every_seconds": 31_536_000}
+COPIED_AT_ONCE = 100
+ASKED_AT_ONCE = 10_000
+
+Key = TypeVar("Key")
+
+
+class Measured(Service):
+    """A service that takes no snapshots by itself, with its store: the embedded one, or processes that are named."""
+
+    def __init__(self, folder: Path, stores: tuple[int, ...] = (), **settings: object) -> None:
+        super().__init__(folder, **NEVER, **settings)
+        self._stores = stores
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Start it, and end it after this block."""
+        with ended(self.start()):
+            yield self.is_ready()
+
+    def restart(self) -> float:
+        """Kill and start; return the seconds until it is ready."""
+        self.kill()
+        start = time.perf_counter()
+        self.start().is_ready()
+        return time.perf_counter() - start
+
+    def work(self) -> Work:
+        """Processor seconds so far, without what a store starts for a while to rewrite its files."""
+        stores = set(self._stores or filter(None, [self.valkey_pid]))
+        passing = {child for store in stores for child in descendants(store)}
+        workers = {self.pid, *descendants(self.pid)} - stores - passing
+        return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
+
+    def idle(self, seconds: float) -> Work:
+        """Cores that are busy in this time."""
+        before, start = self.work(), time.perf_counter()
+        time.sleep(seconds)
+        used, taken = self.work().since(before), time.perf_counter() - start
+        return Work(used.workers / taken, used.store / taken)
+
+    def store_bytes(self) -> int:
+        """Memory that the embedded store uses now."""
+        with redis.Redis(unix_socket_path=str(self.socket)) as store:
+            return int(store.info("memory")["used_memory"])
+
+    def call(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Send one request; any status but 200 ends the benchmark."""
+        return client.call(self.port, method, path, body)
+
+    def send(self, requests: Iterable[bytes], connections: int) -> Percentiles:
+        """Send each request once; return the latencies."""
+        job = ClosedLoop(port=self.port, requests=list(map(Request, requests)), connections=connections)
+        return percentiles(client.run(job).latencies())
+
+    def import_model(self, tenant: str, features: int) -> None:
+        """Create a tenant whose model has learnt so many features, each once."""
+        model = model_file(range(features), max(features, 1 << 22))
+        client.call(self.port, "POST", f"/tenants/{tenant}/import", model, "application/octet-stream")
+
+
+def in_turns(loads: Mapping[Key, tuple[Measured, Mapping[Kind, list[bytes]]]], sizes: Sizes) -> dict[Key, Costs]:
+    """Send every load once in every round, so that a noisy moment affects all alike."""
+    turns: dict[tuple[Key, Kind], list[tuple[float, ...]]] = {}
+    for _ in range(sizes.scale_rounds):
+        for key, (service, kinds) in loads.items():
+            for kind, requests in kinds.items():
+                turns.setdefault((key, kind), []).append(_turn(service, kind, requests, sizes.wrk_seconds))
+    costs = {name: Cost(*(Figure(list(values)) for values in zip(*some, strict=True))) for name, some in turns.items()}
+    return {key: {kind: costs[key, kind] for kind in kinds} for key, (_, kinds) in loads.items()}
+
+
+def _turn(service: Measured, kind: str, requests: Sequence[bytes], seconds: float) -> tuple[float, ...]:
+    """One load in one round: the fields of a `Cost`."""
+    before = service.work()
+    peak = wrk(service.port, requests, CONNECTIONS, seconds)
+    used, sent = service.work().since(before), peak.rate * max(round(seconds), 1)
+    if peak.bad:
+        raise RuntimeError(f"{peak.bad:,} requests of {kind!r} were not answered with 2xx")
+    return peak.rate, peak.p50, peak.p99, 1e6 * used.workers / sent, 1e6 * used.store / sent, peak.cores
+
+
+def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, list[bytes]]:
+    """Every kind of request for each example, with the tenants in turn; feedback with both labels."""
+    pairs, both = list(zip(examples, cycle(tenants))), zip(labelled(examples), cycle(tenants))
+    return {
+        Kind.PREDICT: [predict(features, tenant) for features, tenant in pairs],
+        Kind.NOT_KEPT: [predict(features, tenant, NOT_KEPT) for features, tenant in pairs],
+        Kind.FEEDBACK: [feedback(features, tenant, label) for (features, label), tenant in both],
+    }
+
+
+def body(request: bytes) -> bytes:
+    """The body of a whole request."""
+    return request.partition(b"\r\n\r\n")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Tenants of one size. The first is imported, the others are copied inside the store: to import all takes long.
+
+    In the memory of a worker they share nothing.
+    """
+
+    service: Measured
+    features: int
+
+    def name(self, number: int) -> str:
+        """Of a tenant."""
+        return f"copy-{self.features}-{number:06d}"
+
+    def make(self, numbers: range) -> None:
+        """Import the first one, copy the others."""
+        if 0 in numbers:
+            self.service.import_model(self.name(0), self.features)
+        with redis.Redis(unix_socket_path=str(self.service.socket)) as store:
+            for some in _parts([number for number in numbers if number], COPIED_AT_ONCE):
+                self._copy(store, some)
+
+    def _copy(self, store: "redis.Redis", numbers: Sequence[int]) -> None:
+        first = keys_of(self.name(0))
+        with store.pipeline(transaction=False) as pipeline:
+            for name in map(self.name, numbers):
+                for kind in ("meta", "headers", "chunks"):
+                    pipeline.copy(getattr(first, kind), getattr(keys_of(name), kind))
+                pipeline.zadd(TENANTS, {name: 0})
+            if not all(pipeline.execute()):
+                raise RuntimeError("a tenant could not be copied inside the store")
+
+    def load(self, count: int, connections: int) -> Percentiles:
+        """Send each of the first tenants one request, which loads it; return the latencies of the last part."""
+        parts = [
+            self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in numbers), connections)
+            for numbers in _parts(range(count), ASKED_AT_ONCE)
+        ]
+        return parts[-1]
+
+
+def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))

@@ -1,0 +1,113 @@
+"""The OpenAPI document says what it said before: same paths, methods, parameters, fields and statuses.
+
+tests/fixtures/openapi.json is the document of the first release. Every intended difference is listed here.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.conftest import new_app
+from tests.services import ROOT
+
+Document = dict[str, Any]
+OLD: Document = json.loads((ROOT / "tests" / "fixtures" / "openapi.json").read_text(encoding="utf-8"))
+NEW: Document = msgspec.json.decode(msgspec.json.encode(new_app().openapi()))
+OPERATIONS = [(path, method) for path, methods in OLD["paths"].items() for method in methods]
+each_operation = pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=[f"{m} {p}" for p, m in OPERATIONS])
+
+# Where a schema says something else on purpose: by the place of the field.
+INTENDED = {
+    # The items of a batch are typed, so that a generated client has models for them. They are still checked one by one.
+    "post /predict/batch request application/json .items[]",
+    "post /feedback/batch request application/json .items[]",
+}
+
+
+def test_there_are_the_same_paths_and_methods() -> None:
+    assert {path: set(methods) for path, methods in NEW["paths"].items()} == {
+        path: set(methods) for path, methods in OLD["paths"].items()
+    }
+
+
+@each_operation
+def test_an_operation_has_the_same_name_role_and_tags(path: str, method: str) -> None:
+    for field in ("operationId", "tags", "x-sluice-role", "security"):
+        assert NEW["paths"][path][method].get(field) == OLD["paths"][path][method].get(field), field
+
+
+@each_operation
+def test_an_operation_has_the_same_parameters(path: str, method: str) -> None:
+    def parameters(document: Document) -> set[tuple[str, str, bool]]:
+        given = document["paths"][path][method].get("parameters", [])
+        return {(each["name"], each["in"], each.get("required", False)) for each in given}
+
+    assert parameters(NEW) == parameters(OLD)
+
+
+@each_operation
+def test_an_operation_takes_the_same_bodies(path: str, method: str) -> None:
+    old, new = (document["paths"][path][method].get("requestBody") for document in (OLD, NEW))
+    assert (old is None) == (new is None)
+    if old is None or new is None:
+        return
+    assert new.get("required", False) == old.get("required", False)
+    compare(f"{method} {path} request", content_of(old), content_of(new))
+
+
+@each_operation
+def test_an_operation_has_the_same_answers(path: str, method: str) -> None:
+    old, new = (document["paths"][path][method]["responses"] for document in (OLD, NEW))
+    assert new.keys() == old.keys()
+    for status in old:
+        place = f"{method} {path} {status}"
+        compare(place, content_of(old[status]), content_of(new[status]))
+        assert new[status].get("headers", {}).keys() == old[status].get("headers", {}).keys(), place
+
+
+def content_of(part: Document) -> dict[str, Document]:
+    return {name: each["schema"] for name, each in part.get("content", {}).items()}
+
+
+def compare(place: str, old: dict[str, Document], new: dict[str, Document]) -> None:
+    assert new.keys() == old.keys(), place
+    for name, schema in old.items():
+        was, now = dict(shape(OLD, schema)), dict(shape(NEW, new[name]))
+        differing = {f"{place} {name} {field}" for field in was.keys() | now.keys() if was.get(field) != now.get(field)}
+        assert {each for each in differing if not any(each.startswith(known) for known in INTENDED)} == set()
+
+
+def shape(document: Document, schema: Document, place: str = "") -> Iterator[tuple[str, object]]:
+    """Every field of a schema, with its types and whether it is required."""
+    schema = resolved(document, schema)
+    yield place, sorted(types(document, schema))
+    for branch in schema.get("anyOf", [schema]):
+        branch = resolved(document, branch)  # noqa: PLW2901
+        if "items" in branch:
+            yield from shape(document, branch["items"], f"{place}[]")
+        for name, field in branch.get("properties", {}).items():
+            yield f"{place}.{name} required", name in branch.get("required", [])
+            yield from shape(document, field, f"{place}.{name}")
+        if "properties" in branch and "request" not in place:
+            yield f"{place} closed", branch.get("additionalProperties") is False
+
+
+def types(document: Document, schema: Document) -> set[str]:
+    """The JSON types that a schema allows."""
+    schema = resolved(document, schema)
+    if "anyOf" in schema:
+        return {each for branch in schema["anyOf"] for each in types(document, branch)}
+    if "enum" in schema or "const" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        return {"string" if isinstance(value, str) else "integer" for value in values}
+    found = schema.get("type", [])
+    return set(found) if isinstance(found, list) else {found}
+
+
+def resolved(document: Document, schema: Document) -> Document:
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema

@@ -1,0 +1,147 @@
+"""Keys in a real store, as several workers know them."""
+
+import asyncio
+
+import pytest
+
+from app.auth.authenticator import POLL_SECONDS, Authenticator
+from app.auth.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
+from app.auth.keys import Key
+from app.storage.api_keys import ApiKeyStore
+from app.storage.client.connection import Connection
+from tests.tenants.workers import until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def made(authenticator: Authenticator, *roles: str, tenants: str = "*", by: Key | None = None) -> tuple[Key, str]:
+    return await authenticator.create("", list(roles) or ["predict"], tenants.split(","), None, by)
+
+
+async def test_a_key_lets_in_for_its_roles(connection: Connection) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    key, token = await made(authenticator, "predict", "review")
+    assert authenticator.authorise(token, "predict") == key
+    with pytest.raises(Forbidden, match="needs a key with the role admin"):
+        authenticator.authorise(token, "admin")
+    assert authenticator.authorise(None, None) is None, "what everybody may ask"
+
+
+@pytest.mark.parametrize("token", [None, "", "nonsense", "sluice_0123456789ab_" + "a" * 43])
+async def test_nobody_else_is_let_in(connection: Connection, token: str | None) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    await made(authenticator)
+    with pytest.raises(Unauthenticated):
+        authenticator.authorise(token, "predict")
+
+
+async def test_the_secret_of_another_key_opens_nothing(connection: Connection) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    (first, _), (_, token) = await made(authenticator), await made(authenticator)
+    with pytest.raises(Unauthenticated):
+        authenticator.authorise(f"sluice_{first.id}_{token[20:]}", "predict")
+
+
+async def test_only_hashes_are_in_the_store(connection: Connection) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    _, token = await made(authenticator)
+    _, records = await ApiKeyStore(connection).read()
+    assert all(token[20:].encode() not in record for record in records.values())
+
+
+async def test_a_revoked_key_is_refused_everywhere_within_a_second(connection: Connection) -> None:
+    here, there = Authenticator(ApiKeyStore(connection), "required"), Authenticator(ApiKeyStore(connection), "required")
+    following = asyncio.create_task(there.follow())
+    key, token = await made(here)
+    await until(lambda: there.identify(token) == key)
+    await here.revoke(key.id, None)
+    assert here.identify(token) is None, "at once"
+    await until(lambda: there.identify(token) is None)
+    assert POLL_SECONDS < 1.0, "which is promised"
+    following.cancel()
+
+
+async def test_a_key_expires_by_itself(connection: Connection) -> None:
+    time = Time()
+    authenticator = Authenticator(ApiKeyStore(connection), "required", time)
+    _, token = await authenticator.create("", ["predict"], ["*"], time.now + 10, None)
+    assert authenticator.authorise(token, "predict")
+    time.now += 10
+    with pytest.raises(Unauthenticated):
+        authenticator.authorise(token, "predict")
+
+
+async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: Connection) -> None:
+    time = Time()
+    authenticator = Authenticator(ApiKeyStore(connection), "required", time)
+    old, old_token = await made(authenticator, "predict", "metrics", tenants="acme,shop-*")
+    new, new_token = await authenticator.rotate(old.id, 60, None)
+    assert (new.roles, new.tenants) == (old.roles, old.tenants)
+    assert authenticator.authorise(old_token, "predict")
+    assert authenticator.authorise(new_token, "predict") == new
+    time.now += 60_000
+    with pytest.raises(Unauthenticated):
+        authenticator.authorise(old_token, "predict")
+    assert authenticator.authorise(new_token, "predict") == new
+
+
+async def test_without_keys_it_is_open_only_where_that_was_asked_for_or_nobody_else_can_come(
+    connection: Connection,
+) -> None:
+    authenticators = {mode: Authenticator(ApiKeyStore(connection), mode) for mode in ("open", "auto", "required")}
+    for authenticator in authenticators.values():
+        await authenticator.read()
+    assert {mode: authenticator.is_open for mode, authenticator in authenticators.items()} == {
+        "open": True,
+        "auto": True,
+        "required": False,
+    }
+    await made(authenticators["required"])
+    for authenticator in authenticators.values():
+        await authenticator.read()
+    assert {mode: authenticator.is_open for mode, authenticator in authenticators.items()} == {
+        "open": True,
+        "auto": False,
+        "required": False,
+    }
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+async def test_before_the_keys_are_read_nobody_is_let_in(connection: Connection, mode: str) -> None:
+    with pytest.raises(KeysUnread):
+        Authenticator(ApiKeyStore(connection), mode).authorise("sluice_0123456789ab_" + "a" * 43, "predict")
+
+
+async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: Connection) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    chief, _ = await made(authenticator, "admin")
+    mine, _ = await made(authenticator, "admin", tenants="acme,acme-*")
+    own, _ = await made(authenticator, "predict", tenants="acme-eu-*", by=mine)
+    other, _ = await made(authenticator, "predict", tenants="shop", by=chief)
+    assert {key.id for key in await authenticator.listed(mine)} == {mine.id, own.id}
+    for tenants in ("shop", "*", "a*", "acme,shop"):
+        with pytest.raises(Forbidden):
+            await made(authenticator, "predict", tenants=tenants, by=mine)
+    for identity in (other.id, chief.id):
+        with pytest.raises(KeyUnknown):
+            await authenticator.revoke(identity, mine)
+        with pytest.raises(KeyUnknown):
+            await authenticator.rotate(identity, 60, mine)
+    await authenticator.revoke(own.id, mine)
+
+
+async def test_a_record_that_cannot_be_read_is_no_key(connection: Connection) -> None:
+    authenticator = Authenticator(ApiKeyStore(connection), "required")
+    _, token = await made(authenticator)
+    await ApiKeyStore(connection).change({"0123456789ab": b"{}"})
+    await authenticator.read()
+    assert authenticator.authorise(token, "predict")
+    assert len(await authenticator.listed(None)) == 1

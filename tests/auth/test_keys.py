@@ -1,0 +1,82 @@
+"""What a key is, and whom it lets in."""
+
+import re
+
+import pytest
+
+from app.auth.keys import ROLES, BadKey, new_key, parts_of
+
+
+def test_a_key_is_opened_by_its_secret_alone() -> None:
+    key, token = new_key("", ["predict"], ["acme"], now=0)
+    found = parts_of(token)
+    assert found is not None
+    assert found[0] == key.id
+    assert key.matches(found[1])
+    assert not key.matches(found[1][:-1] + ("a" if found[1][-1] != "a" else "b"))
+    assert not key.matches("")
+
+
+def test_the_secret_is_not_kept() -> None:
+    key, token = new_key("", ["predict"], ["acme"], now=0)
+    secret = token.rsplit("_", 1)[1] if token.count("_") == 2 else token[20:]
+    assert secret not in repr(key)
+    assert re.fullmatch(r"[0-9a-f]{64}", key.hash)
+
+
+def test_no_two_keys_are_alike() -> None:
+    made = [new_key("", ["predict"], ["*"], now=0) for _ in range(100)]
+    assert len({key.id for key, _ in made}) == len({token for _, token in made}) == 100
+
+
+@pytest.mark.parametrize(
+    ("patterns", "tenant", "covered"),
+    [
+        (["acme"], "acme", True),
+        (["acme"], "acme-2", False),
+        (["acme"], "ACME", False),
+        (["acme-*"], "acme-2", True),
+        (["acme-*"], "acme", False),
+        (["acme-*", "shop"], "shop", True),
+        (["*"], "anything", True),
+        (["a.b"], "axb", False),
+    ],
+)
+def test_a_key_covers_the_tenants_that_it_names(patterns: list[str], tenant: str, covered: bool) -> None:
+    assert new_key("", ["predict"], patterns, now=0)[0].covers(tenant) == covered
+
+
+def test_a_key_ends_when_it_expires() -> None:
+    key, _ = new_key("", ["predict"], ["*"], now=1000, expires_at=2000)
+    assert [key.is_valid(now) for now in (1000, 1999, 2000)] == [True, True, False]
+
+
+def test_roles_stand_in_one_order_and_once() -> None:
+    assert new_key("", ["admin", "predict", "admin"], ["*"], now=0)[0].roles == ("predict", "admin")
+    assert new_key("", reversed(ROLES), ["*"], now=0)[0].roles == ROLES
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"roles": []}, "a key needs a role; the roles are predict, feedback, review, admin, metrics"),
+        ({"roles": ["root"]}, "'root' is not a role; the roles are predict, feedback, review, admin, metrics"),
+        ({"tenants": []}, "a key needs a tenant; write acme for one tenant, acme-* for a prefix, * for all"),
+        ({"tenants": ["a*b"]}, "'a*b' is not a tenant or a prefix; write acme for one"),
+        ({"tenants": ["../x"]}, "'../x' is not a tenant or a prefix"),
+        ({"name": "a\nb"}, "no control characters"),
+        ({"name": "a" * 129}, "at most 128 characters"),
+        ({"expires_at": 5}, "the expiry of a key must be in the future"),
+    ],
+)
+def test_a_key_that_makes_no_sense_is_refused(changes: dict[str, object], sentence: str) -> None:
+    asked: dict[str, object] = {"name": "", "roles": ["predict"], "tenants": ["acme"], "now": 5} | changes
+    with pytest.raises(BadKey, match=re.escape(sentence)):
+        new_key(**asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "token", ["", "sluice_", "sluice_0123456789ab_", "Bearer x", "sluice_0123456789ab_" + "a" * 44]
+)
+def test_what_is_no_key_has_no_parts(token: str) -> None:
+    assert parts_of(token) is None

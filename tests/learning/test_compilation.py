@@ -1,0 +1,56 @@
+"""After `sluice warm`, nothing that the service does compiles a kernel."""
+
+import subprocess
+import sys
+
+USE_EVERYTHING = """
+import numpy as np
+from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.learning.example import Example, example_of, example_of_json, examples_of_json
+from app.learning.snapshot.state_copy import copy_state, allocate_for
+from app.learning.snapshot.model_file import decode, encode
+from app.learning.state import TenantState, advance, advance_all
+from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
+
+state = TenantState()
+text = b'{"a": 1, "%s": 0.1234567890123456}'
+for kind in (bytes, bytearray, memoryview):
+    for number in range(40):
+        example = example_of_json(kind(text % (b"name %d" % number)))
+        state.predict(example), state.model.score(example), state.unnamed(example.keys)
+        advance(state, FeedbackGiven(example, 1, Served(1, 0.5)))
+state.predict_all(examples_of_json([text, b'{"b":2}', memoryview(b'{"c":0.5}')]))
+for values in (example.values, np.array([0.5, 2.0]), np.ones(2)):
+    record = FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values))
+    advance(state, decode_event(encode_event(record)))
+for values in (example.values, np.frombuffer(example.values.tobytes())):
+    read = Example(np.frombuffer(example.keys.tobytes(), np.uint64), values, ["", "x"])
+    state.unnamed(read.keys), state.predict(read)
+    advance(state, FeedbackGiven(read, -1))
+advance_all(state, [FeedbackGiven(read, -1), FeaturesRemoved(0.0, 0.0), FeedbackGiven(example, 1)])
+advance(state, TenantConfigured({"bias": True}))
+restored = decode(*encode(copy_state(state, room=allocate_for(state))))
+advance_all(restored, [FeedbackGiven(example_of({f"f{i}": 1.0}), 1) for i in range(100)])
+decode(*encode(copy_state(restored)))
+list(restored.names), restored.model.survey(), restored.digest
+"""
+
+
+COMPILED = """
+import sys
+from numba.core.dispatcher import Dispatcher
+kernels = [module for name, module in sys.modules.items() if name.startswith("kernels.")]
+found = {function for module in kernels for function in vars(module).values() if isinstance(function, Dispatcher)}
+print(*sorted(function.__name__ for function in found if function.stats.cache_misses))
+"""
+
+
+def test_a_warm_service_compiles_nothing() -> None:
+    run("-m", "app", "warm")
+    assert run("-c", USE_EVERYTHING + COMPILED).split() == []
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,62 @@
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode, packed_values
+
+WHOLE = msgspec.msgpack.encode(["feedback", 1, 1, b"", b"", [], *9 * [None]])
+NESTED = b"\xdc\x00\xff" + WHOLE[1:] + 100_000 * b"\x91"  # after the last field
+values = st.lists(st.floats(-1e100, 1e100), max_size=20).map(np.array)
+
+
+@given(values, st.sampled_from([1, -1]))
+def test_feedback_round_trips_bit_for_bit(values: np.ndarray, label: int) -> None:
+    keys = np.arange(1, values.size + 1, dtype=np.uint64)
+    record = FeedbackRecord(5, label, keys.tobytes(), packed_values(values), served_label=-1, served_score=0.25)
+    event = decode(encode(record))
+    assert isinstance(event, FeedbackGiven)
+    assert event.example.keys.tobytes() == keys.tobytes()
+    assert event.example.values.tobytes() == (values + 0.0).tobytes() or (event.example.values == values).all()
+    assert (event.label, event.served) == (label, Served(-1, 0.25))
+
+
+@pytest.mark.parametrize(("values", "size"), [([1.0, 1.0], 0), ([0.5, 3.0], 8), ([0.1, 1.0], 16), ([1e60, 1.0], 16)])
+def test_values_are_packed_in_the_fewest_exact_bytes(values: list[float], size: int) -> None:
+    assert len(packed_values(np.array(values))) == size
+
+
+def test_other_events_round_trip() -> None:
+    assert decode(encode(ConfigRecord(1, {"eta": 0.5, "bias": True}))) == TenantConfigured({"eta": 0.5, "bias": True})
+    assert decode(encode(RemovalRecord(1, 0.1, 2.0))) == FeaturesRemoved(0.1, 2.0)
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"\x00", b"\xc0", msgspec.msgpack.encode(["feedback", 1]), b"\x93\xa5magic", NESTED]
+)
+def test_an_invalid_event_is_refused(payload: bytes) -> None:
+    with pytest.raises((msgspec.MsgspecError, ValueError)):
+        decode(payload)
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "sentence"),
+    [
+        ([1, 2], np.ones(3, "f4").tobytes(), "2 keys and 3 values"),
+        ([1, 0], b"", "key 0"),
+        ([1], np.array([np.nan]).tobytes(), "not finite"),
+        ([1], np.array([1e200]).tobytes(), "too large"),
+    ],
+)
+def test_values_that_a_kernel_cannot_handle_are_refused(keys: list[int], values: bytes, sentence: str) -> None:
+    record = FeedbackRecord(1, 1, np.array(keys, np.uint64).tobytes(), values)
+    with pytest.raises(ValueError, match=sentence):
+        decode(encode(record))
+
+
+def test_a_wrong_number_of_names_is_refused() -> None:
+    record = FeedbackRecord(1, 1, np.array([1, 2], np.uint64).tobytes(), b"", ("one",))
+    with pytest.raises(ValueError, match="2 keys and 1 names"):
+        decode(encode(record))
