@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from experiments.examples import opened, store
+from experiments.examples import Examples, opened, store
 from experiments.sets import SOURCES
 from experiments.sets.files import given
 from experiments.tasks import Task, code
@@ -37,17 +37,12 @@ def sets_folder(work: Path) -> Path:
 
 def preparations(names: Iterable[str], paths: dict[str, list[str]], work: Path, limit: int | None) -> list[Task]:
     """Make a task for each set; `paths` are the user's own files, by the name of the set."""
-    folder = sets_folder(work)
-    return [
-        Task(
-            STUDY,
-            name,
-            SECONDS.get(name, 5.0),
-            prepare,
-            {"name": name, "paths": paths.get(name, []), "folder": str(folder / name), "limit": limit},
-        )
-        for name in [*names, *paths]
-    ]
+    found = []
+    for name in [*names, *paths]:
+        folder = str(sets_folder(work) / name)
+        arguments = {"name": name, "paths": paths.get(name, []), "folder": folder, "limit": limit}
+        found.append(Task(STUDY, name, SECONDS.get(name, 5.0), prepare, arguments))
+    return found
 
 
 def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Facts:
@@ -57,12 +52,16 @@ def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Fact
     parts = {TRAIN: source.train} if source.test is None else {TRAIN: source.train, TEST: source.test}
     for part, read in parts.items():
         store(read(limit), Path(folder) / part)
-    stored = [opened(Path(folder) / part).examples for part in parts]
+    return facts_of(name, *(opened(Path(folder) / part) for part in parts))
+
+
+def facts_of(name: str, *parts: Examples) -> Facts:
+    """Measure training examples and, optionally, a test."""
     return Facts(
         name,
-        len(stored[0]),
-        len(stored[1]) if len(stored) > 1 else None,
-        sum(int((each.labels > 0.0).sum()) for each in stored),
-        sum(each.keys.size for each in stored),
-        np.unique(np.concatenate([np.unique(each.keys) for each in stored])).size,
+        len(parts[0]),
+        len(parts[1]) if len(parts) > 1 else None,
+        sum(int((each.labels > 0.0).sum()) for each in parts),
+        sum(each.keys.size for each in parts),
+        np.unique(np.concatenate([np.unique(each.keys) for each in parts])).size,
     )

@@ -33,7 +33,7 @@ class Task:
     study: str
     name: str  # unique in its study
     seconds: float  # about how long it takes on one core
-    run: Callable[..., msgspec.Struct]
+    run: Callable[..., Any]  # its annotation names the type of the result
     arguments: dict[str, Any]  # JSON values
 
     @property

@@ -9,7 +9,7 @@ import sys
 from experiments.kernels import rivals
 from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
-from experiments.kernels.speed import SEVERAL, Contest, Speed, measure
+from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, measure, speeds
 from experiments.kernels.zipf import filling, zipf_stream
 from load_tests.harness import machine
 from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
@@ -78,14 +78,15 @@ def beside_rivals(features: int, examples: int) -> tuple[list[Speed], dict[str, 
     """Let the main learners, their limits and the other libraries take turns."""
     say(f"drawing {examples:,} examples over {features:,} features, and filling tables with all of these")
     stream = zipf_stream(features, examples)
-    contest = Contest(MAIN, stream, filling(features))
+    every_feature = filling(features)
+    models = {name: filled_model(name, every_feature) for name in MAIN}
     say("writing VW's cache")
     with rivals.rivals(stream) as others:
         say("learning, in turns with VW, scikit-learn and river")
-        seconds = best_seconds({**contest.candidates(), **others}, before_round=stream.flip_labels)
+        seconds = best_seconds({**candidates(models, stream), **others}, before_round=stream.flip_labels)
     say("learning, in turns with the limit")
-    again = best_seconds(contest.candidates(), MORE_ROUNDS, stream.flip_labels)
-    return contest.speeds(better(seconds, again)), rivals.costs(seconds, stream)
+    again = best_seconds(candidates(models, stream), MORE_ROUNDS, stream.flip_labels)
+    return speeds(models, stream, better(seconds, again)), rivals.costs(seconds, stream)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.paper import sparsity, timing
-from experiments.paper.drift import study as drift
+from experiments.paper import drift, regret, sparsity, timing
 from experiments.paper.protocol import Sizes
-from experiments.paper.regret import study as regret
 from experiments.preparation import STUDY as SETS
 from experiments.preparation import Facts, preparations, sets_folder
 from experiments.sets import SOURCES
@@ -39,12 +37,10 @@ class Plan:
 
     @property
     def names(self) -> list[str]:
-        """Return the sets that are wanted and present."""
         return [name for name in self.wanted if not SOURCES[name].absent()]
 
     @property
     def wanted(self) -> list[str]:
-        """Return the sets that are wanted."""
         return [name for name in dict.fromkeys((*EVEN, *RARE)) if not self.only or name in self.only]
 
 
@@ -59,12 +55,10 @@ class Findings:
     resumed: int = 0  # tasks that an earlier run had done
 
     def of(self, study: str) -> Mapping[str, Any]:
-        """Return the results of a study by the names of its tasks."""
         return self.found.get(study, {})
 
 
 def run_plan(plan: Plan) -> Findings:
-    """Run everything."""
     start, sizes, results = time.monotonic(), plan.sizes, plan.work / "results"
     for name in plan.wanted:
         if absent := SOURCES[name].absent():
@@ -73,12 +67,10 @@ def run_plan(plan: Plan) -> Findings:
     facts = run(prepared, sets_folder(plan.work), plan.processes)[SETS]
 
     some = slice(1) if sizes.is_quick else slice(None)
-    tasks = sparsity.even_tasks(plan.folders(EVEN, with_given=True), sizes)
-    tasks += sparsity.rare_tasks(plan.folders(RARE), sizes)
+    tasks = sparsity.curve_tasks(plan.folders(EVEN, with_given=True), plan.folders(RARE), sizes)
     tasks += sparsity.option_tasks(plan.folders(OPTIONS_EVEN[some]), plan.folders(OPTIONS_RARE[some]), sizes)
     if not plan.only:
-        tasks += regret.tasks(sizes)
-        tasks += [task for task in drift.tasks(sizes) if not SOURCES[drift.source_of(task)].absent()]
+        tasks += regret.tasks(sizes) + drift.tasks(sizes)
     resumed = len(tasks) - len(missing_of(tasks, results))
     found = run(tasks, results, plan.processes)
     even = found[sparsity.EVEN]

@@ -62,18 +62,7 @@ class Curve(msgspec.Struct, frozen=True):
     values: list[float | None]
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """The dimensions of a stream."""
-
-    stream: str
-    examples: int
-    positives: int
-    nonzeros: int
-    features: int
-
-
 def figures(labels: Floats, played: Played) -> Figures:
-    """Judge the scores of one run."""
     scores = played.scores
     whole, head = confusion(labels, scores), confusion(labels[:HEAD], scores[:HEAD])
     return Figures(
@@ -87,7 +76,6 @@ def figures(labels: Floats, played: Played) -> Figures:
 
 
 def confusion(labels: Floats, scores: Floats) -> Confusion:
-    """Count verdicts by label."""
     positive, said = labels > 0.0, scores > 0.0
     return Confusion(
         true_negatives=int(np.count_nonzero(~positive & ~said)),

@@ -9,8 +9,8 @@ import pytest
 from app.learning.state import TenantState
 from experiments.examples import Examples
 from experiments.quality.contenders import Contender, Options, Played, sluice
-from experiments.quality.study import QUICK, cold, natural, play_rare, starts_of, windows
-from experiments.quality.verdicts import NATURAL, POINTS, RARE, confusion, curve, last_half, mean_curve
+from experiments.quality.study import QUICK, cold, play, samples_of, starts_of, windows
+from experiments.quality.verdicts import NATURAL, POINTS, RARE, confusion, curve
 
 LABELS = np.array([1.0, -1.0, 1.0, -1.0])
 SCORES = np.array([0.5, 0.5, 0.0, -1.0])  # right, wrong, wrong (a tie is normal), right
@@ -40,32 +40,29 @@ def noise(examples: int, positives: float = 0.5) -> Examples:
 
 
 def test_the_best_setting_is_taken() -> None:
-    (row,) = natural(Oracle().contender(), noise(1000), {"all": 1000})
+    (row,) = play(Oracle().contender(), [noise(1000)], NATURAL, {"all": 1000})
     assert (row.setting, row.mean("sparsity")) == ({"right": 0.9}, 0.5)
     assert row.mean("error") == pytest.approx(0.1, abs=0.03)
 
 
 def test_a_stream_that_is_a_beginning_of_another_is_not_played_again() -> None:
     oracle = Oracle()
-    whole, beginning = natural(oracle.contender(), noise(1000), {"all": 1000, "beginning": 300})
+    whole, beginning = play(oracle.contender(), [noise(1000)], NATURAL, {"all": 1000, "beginning": 300})
     assert oracle.lengths == [1000]
     assert (whole.examples, beginning.examples) == (1000, 300)
     assert beginning.mean("sparsity") is None
 
 
-def test_a_setting_may_be_chosen_on_the_beginning() -> None:
+def test_a_setting_may_be_chosen_on_the_beginning_and_the_stream_limited() -> None:
     oracle = Oracle()
-    (row,) = natural(oracle.contender(tuned_on=100), noise(1000), {"all": 1000})
+    (row,) = play(oracle.contender(tuned_on=100), [noise(1000)], NATURAL, {"all": 1000})
     assert (oracle.lengths, row.setting) == ([100, 1000], {"right": 0.9})
-
-
-def test_a_contender_with_a_limit_gets_no_more() -> None:
-    (row,) = natural(Oracle().contender(limit=200), noise(1000), {"all": 1000})
+    (row,) = play(Oracle().contender(limit=200), [noise(1000)], NATURAL, {"all": 1000})
     assert row.examples == 200
 
 
 def test_every_seed_is_a_run_at_one_setting() -> None:
-    row = play_rare(Oracle().contender(), noise(4000), "all", seeds=(1, 2, 3))
+    (row,) = play(Oracle().contender(), samples_of(noise(4000), (1, 2, 3)), RARE, {"all": 4000})
     assert (len(row.runs), row.setting["right"]) == (3, 0.9)
     assert row.spread("balanced") is not None
     assert row.mean("balanced") == pytest.approx(0.9, abs=0.1)
@@ -79,13 +76,9 @@ def test_only_learners_with_a_choice_weigh_rare_anomalies() -> None:
 def test_cold_starts_are_windows_of_the_stream() -> None:
     found = windows(noise(5000), NATURAL, QUICK.seeds, QUICK.starts[NATURAL])
     assert [len(window) for window in found] == [POINTS[NATURAL][-1]] * QUICK.starts[NATURAL]
+    rare = windows(noise(8000), RARE, QUICK.seeds, QUICK.starts[RARE])
+    assert all((window.labels > 0).mean() < 0.03 for window in rare)
     assert cold(Oracle().contender(), found, "all", {"right": 1.0}, NATURAL).values == [1.0] * len(POINTS[NATURAL])
-
-
-def test_cold_starts_with_rare_anomalies_are_windows_of_samples() -> None:
-    found = windows(noise(8000), RARE, QUICK.seeds, QUICK.starts[RARE])
-    assert len(found) == QUICK.starts[RARE]
-    assert all((window.labels > 0).mean() < 0.03 for window in found)
 
 
 def test_windows_start_where_they_have_room() -> None:
@@ -103,11 +96,6 @@ def test_ours_has_the_settings_that_it_ships_with_and_starts_anew() -> None:
         assert (played.scores == scores).all()
 
 
-def test_nothing_is_learnt_of_an_empty_stream() -> None:
-    (played,) = sluice().play(noise(300).select(np.empty(0, np.int64)), [{}])
-    assert (played.scores.size, played.sparsity) == (0, None)
-
-
 def test_a_score_above_zero_says_anomaly() -> None:
     found = confusion(LABELS, SCORES)
     assert (found.true_positives, found.false_negatives) == (1, 1)
@@ -117,12 +105,3 @@ def test_a_score_above_zero_says_anomaly() -> None:
 
 def test_a_curve_counts_everything_so_far() -> None:
     assert curve(LABELS, SCORES, (1, 2, 3, 4)) == [None, 0.5, 0.25, 0.5]
-
-
-def test_the_last_half_leaves_out_the_first() -> None:
-    assert last_half(LABELS, SCORES) == 0.5
-    assert last_half(np.ones(4), SCORES) is None
-
-
-def test_a_mean_is_over_the_curves_that_are_defined() -> None:
-    assert mean_curve([[None, 0.5, None], [0.25, 1.0, None]]) == [0.25, 0.75, None]

@@ -9,15 +9,13 @@ from typing import Final
 
 from experiments.paper import sparsity, timing
 from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
-from experiments.paper.drift import report as drift
-from experiments.paper.drift.study import STUDY as DRIFT
+from experiments.paper.drift import STUDY as DRIFT
+from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
-from experiments.paper.regret import report as regret
-from experiments.paper.regret.study import STUDY as REGRET
-from experiments.paper.report import why
+from experiments.paper.regret import STUDY as REGRET
+from experiments.paper.report import drift, regret, why
 from experiments.paper.report.claims import claims
-from experiments.paper.report.figures import LOOKS, draw_curves, draw_times
-from experiments.paper.split import SPLIT_SEED
+from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, picture
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
 from load_tests.harness.machine import description
@@ -134,7 +132,7 @@ class Page:
                         ("loss there %", lambda f: f"{100 * f.on('paper').chosen.loss:.2f}"),
                         ("beyond its edges", lambda f: _setting(f, "wider") if len(f.fits) > 1 else "the same"),
                         ("loss %", lambda f: f"{100 * f.on('wider').chosen.loss:.2f}"),
-                        ("settings tried", lambda f: sum(len(fit.chosen.tried) for fit in f.fits)),
+                        ("settings tried", lambda f: sum(fit.chosen.tried for fit in f.fits)),
                     )
                 )
         return "\n\n".join(parts)
@@ -173,11 +171,6 @@ def write(findings: Findings, path: Path) -> None:
         "run": page.run(),
     }
     path.write_text(filled(TEMPLATE, sections), encoding="utf-8")
-
-
-def picture(path: Path, text: str) -> str:
-    """Refer to a figure in a folder beside the page."""
-    return f"![{text}]({path.parent.name}/{path.name})"
 
 
 def _levels(fits: Fits, figure: Figure) -> list[str]:

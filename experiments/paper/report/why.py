@@ -17,7 +17,7 @@ ORDERS = ("stg", "fobos", "ada-fobos", "fsol", "ada-rda", "ssol")
 
 def sections(findings: Findings, titles: Mapping[str, str]) -> dict[str, str]:
     """Return all sections by name; empty where there are no results."""
-    kept = [each for found in findings.of(sparsity.SELECTION).values() for each in found.kept]
+    kept = [each for found in findings.of(sparsity.SELECTION).values() for each in found]
     return {
         "selection": _selection(kept) if kept else "",
         "orders": _orders(findings),
