@@ -86,7 +86,6 @@ class Examples:
 
 
 def in_several(keys: Keys) -> NDArray[np.bool_]:
-    """Return whether each key occurs more than once."""
     _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return np.asarray(counts[places] > 1)
 
@@ -112,7 +111,6 @@ def store(batches: Iterable[Batch], folder: Path) -> None:
 
 
 def opened(folder: Path) -> Examples:
-    """Map a stored set into memory."""
     columns = []
     for name, kind in COLUMNS.items():
         path = folder / name

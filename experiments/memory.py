@@ -7,7 +7,6 @@ PEAK_RESET = Path("/proc/self/clear_refs")
 
 
 def reset_peak() -> None:
-    """Start a new peak: VmHWM is now what is resident."""
     PEAK_RESET.write_text("5", encoding="ascii")
 
 

@@ -31,7 +31,6 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def sets_folder(work: Path) -> Path:
-    """Return the folder of the sets that the present code has made."""
     return work / f"sets-{code(CODE)[:8]}"
 
 
@@ -46,7 +45,6 @@ def preparations(names: Iterable[str], paths: dict[str, list[str]], work: Path, 
 
 
 def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Facts:
-    """Read a set, featurise it and store it."""
     source = given(name, *paths) if paths else SOURCES[name]
     shutil.rmtree(folder, ignore_errors=True)
     parts = {TRAIN: source.train} if source.test is None else {TRAIN: source.train, TEST: source.test}
@@ -56,7 +54,6 @@ def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Fact
 
 
 def facts_of(name: str, *parts: Examples) -> Facts:
-    """Measure training examples and, optionally, a test."""
     return Facts(
         name,
         len(parts[0]),

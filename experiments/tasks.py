@@ -49,7 +49,6 @@ class Task:
 
 @cache
 def code(paths: tuple[str, ...]) -> str:
-    """Hash the code in these files and folders."""
     digest = hashlib.sha256()
     for path in map(ROOT.joinpath, paths):
         for source in sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.exists() else []:
@@ -85,12 +84,10 @@ def run(tasks: Sequence[Task], folder: Path, processes: int | None = None) -> Fo
 
 
 def missing_of(tasks: Sequence[Task], folder: Path) -> list[Task]:
-    """Return the tasks without a result from an earlier run."""
     return [task for task in tasks if not _path(task, folder).exists()]
 
 
 def log(text: str) -> None:
-    """Print a line of progress."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 

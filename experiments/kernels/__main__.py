@@ -27,7 +27,6 @@ MORE_ROUNDS = 15  # for kernels alone, which take little time
 
 
 def main() -> int:
-    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="experiments.kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial with small sizes, which writes nothing")
     smaller = QUICK if parser.parse_args().quick else 1
@@ -75,7 +74,6 @@ def run(features: int, examples: int) -> Results:
 
 
 def beside_rivals(features: int, examples: int) -> tuple[list[Speed], dict[str, rivals.Cost]]:
-    """Let the main learners, their limits and the other libraries take turns."""
     say(f"drawing {examples:,} examples over {features:,} features, and filling tables with all of these")
     stream = zipf_stream(features, examples)
     every_feature = filling(features)

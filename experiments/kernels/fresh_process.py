@@ -57,7 +57,6 @@ class Startup:
 
 
 def growths() -> list[Growth]:
-    """Grow a diagonal second-order model in a fresh process."""
     answer = subprocess.run([sys.executable, "-m", __name__], capture_output=True, check=True)  # noqa: S603 - our own module
     return msgspec.json.decode(answer.stdout, type=list[Growth])
 

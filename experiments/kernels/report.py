@@ -46,7 +46,6 @@ class Results:
 
 
 def targets(results: Results) -> list[Target]:
-    """Compare the results with all targets of speed and memory."""
     cs_ssol, fsol = results.speed("cs-ssol"), results.speed("fsol")
     dict_time, start = results.dicts[rivals.DICT_SLUICE], results.startup
     most = max(max(g.table_bytes_per_feature, g.peak_bytes_per_feature or 0.0) for g in results.growths)
@@ -64,7 +63,6 @@ def targets(results: Results) -> list[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    """Return the generated sections by name."""
     start, speeds, ours = results.startup, results.speeds, results.speed("cs-ssol").nanoseconds
     own = {speed.algorithm.upper(): rivals.Cost(speed.nanoseconds, speed.nanoseconds) for speed in speeds[:2]}
     costs: list[tuple[str, Callable[[Speed], object]]] = [

@@ -42,7 +42,6 @@ class Speed:
 
 
 def measure(algorithms: Iterable[str], stream: Stream, every_feature: Stream) -> list[Speed]:
-    """Let these learners take turns with their limits."""
     models = {name: filled_model(name, every_feature) for name in algorithms}
     return speeds(models, stream, best_seconds(candidates(models, stream), before_round=stream.flip_labels))
 
@@ -65,7 +64,6 @@ def candidates(models: Mapping[str, Model], stream: Stream) -> dict[str, Callabl
 
 
 def speeds(models: Mapping[str, Model], stream: Stream, seconds: Mapping[str, Seconds]) -> list[Speed]:
-    """Convert times to costs."""
     per_nonzero, found = 1e9 / stream.nonzeros, []
     for name, model in models.items():
         limit = min(taken.elapsed for key, taken in seconds.items() if key.startswith(f"{name} limit"))

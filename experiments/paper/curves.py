@@ -55,7 +55,6 @@ class Fits(msgspec.Struct, frozen=True):
         return next((fit for fit in self.fits if fit.grid == grid), self.fits[0])
 
     def at(self, grid: str, level: float | None, figure: Figure) -> "Value | None":
-        """Read the curve of a grid at a sparsity."""
         return at(self.on(grid).curve, level, figure)
 
 
@@ -131,7 +130,6 @@ def by_learner(found: Mapping[str, Fits], name: str) -> dict[str, Fits]:
 
 
 def sets_in(found: Mapping[str, Fits]) -> list[str]:
-    """Return the sets that were played, in order."""
     return list(dict.fromkeys(fits.set for fits in found.values()))
 
 

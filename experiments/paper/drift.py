@@ -102,14 +102,12 @@ def tasks(sizes: Sizes) -> list[Task]:
 def run_in_order(  # noqa: PLR0913 - the arguments of a task
     *, stream: str, limit: int | None, window: int, bias: bool, rates: list[str], forgetting: list[float]
 ) -> Drifting:
-    """Play a stream in order of time."""
     found = joined(SOURCES[stream].train(limit), BIAS_KEY if bias else 0)
     played = [one for which in rates for name in LEARNERS for one in _played(found, name, which, forgetting, window)]
     return _drifting(stream, found.labels, window, None, played, [])
 
 
 def run_flip(*, limit: int | None, seed: int, window: int, pasts: list[int], forgetting: list[float]) -> Drifting:
-    """Play a stream whose labels flip halfway."""
     whole = joined(SOURCES[FLIPPED].train(limit))
     found = flipped(whole, seed)
     change = len(found) // 2
@@ -175,7 +173,6 @@ def resampled(counted: Cells) -> Floats:
 
 
 def interval(values: Floats) -> tuple[float, float]:
-    """Return the bounds of the middle 95%."""
     low, high = np.quantile(values, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
     return float(low), float(high)
 

@@ -71,15 +71,12 @@ class Split:
 
     @property
     def nonzeros(self) -> int:
-        """Return the non-zeros of the training examples of a repeat."""
         return int(np.diff(self.train.starts)[self.rows(0)].sum())
 
     def trained(self, repeat: int) -> Iterable[Examples]:
-        """Return the training examples of a repeat."""
         return self._held(self.train, self.rows(repeat))
 
     def tested(self) -> Iterable[Examples]:
-        """Return the test examples."""
         return self._held(self.test, self.test_rows)
 
     def _held(self, stored: Examples, rows: Ints) -> Iterable[Examples]:
@@ -110,7 +107,6 @@ class Learnt(NamedTuple):
 
 
 def learn(setting: Setting, blocks: Iterable[Examples]) -> Learnt:
-    """Learn the examples once, in order."""
     model = Model(config_of({"max_features": MAX_FEATURES, **setting}))
     seconds, losses, examples = 0.0, 0, 0
     for block in blocks:
@@ -123,7 +119,6 @@ def learn(setting: Setting, blocks: Iterable[Examples]) -> Learnt:
 
 
 def play(setting: Setting, train: Iterable[Examples], test: Iterable[Examples]) -> Run:
-    """Learn the training examples once, then test."""
     learnt = learn(setting, train)
     model = learnt.model
     found = [(block.labels, model.scores(block.starts, block.keys, block.values) - model.threshold) for block in test]

@@ -44,7 +44,6 @@ def best(signed: Matrix, guess: Floats) -> Best:
 
 
 def loss(signed: Matrix, weights: Floats) -> float:
-    """Return the hinge loss of fixed weights."""
     return float(np.maximum(0.0, 1.0 - signed @ weights).sum())
 
 

@@ -31,7 +31,6 @@ class Plan:
     only: Sequence[str] = ()
 
     def folders(self, names: Sequence[str], *, with_given: bool = False) -> list[Path]:
-        """Return the folders of those sets that take part."""
         chosen = [name for name in names if name in self.names]
         return [sets_folder(self.work) / name for name in [*chosen, *(self.given if with_given else ())]]
 

@@ -66,7 +66,6 @@ class Regret(msgspec.Struct, frozen=True):
 
 
 def tasks(sizes: Sizes) -> list[Task]:
-    """One task for each kind of sequence."""
     common = {"horizons": list(sizes.horizons), "seeds": sizes.regret_seeds, "fit_from": sizes.fit_from}
     return [
         Task(
@@ -81,7 +80,6 @@ def tasks(sizes: Sizes) -> list[Task]:
 
 
 def run(*, sequence: str, dimensions: int, horizons: list[int], seeds: int, fit_from: int) -> Regret:
-    """Play the sequences of all seeds."""
     games = []
     for seed in range(seeds):
         generator = np.random.default_rng([SEED, dimensions, seed])

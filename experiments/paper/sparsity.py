@@ -72,7 +72,6 @@ def option_tasks(even: Sequence[Path], rare: Sequence[Path], sizes: Sizes) -> li
 
 
 def selection_tasks(folder: Path, even: Mapping[str, Fits], options: Mapping[str, Fits]) -> list[Task]:
-    """One task, with the settings and lambdas that were found."""
     entries: list[tuple[str, Setting]] = [
         (name, {**even[f"{name} on {folder.name}"].fits[-1].setting_at(SELECTION_LEVEL)}) for name in (*PAPERS, "ftrl")
     ]

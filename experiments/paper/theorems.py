@@ -40,7 +40,6 @@ class Rounds:
 
 
 def noisy(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Separate the classes by a plane, then flip some labels."""
     examples = _directions(count, dimensions, generator)
     labels = np.where(examples @ _plane(dimensions, generator) > 0.0, 1.0, -1.0)
     labels[generator.random(count) < NOISE] *= -1.0
@@ -48,7 +47,6 @@ def noisy(count: int, dimensions: int, generator: np.random.Generator) -> Rounds
 
 
 def separable(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Separate the classes by a plane with a margin."""
     plane = _plane(dimensions, generator)
     examples = _directions(2 * count, dimensions, generator)
     heights = np.abs(examples @ plane)

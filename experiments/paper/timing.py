@@ -50,7 +50,6 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 def tasks(folders: Sequence[Path], fits: Mapping[str, Fits], rounds: int) -> list[Task]:
-    """A task for each set, with the settings that were chosen there."""
     found = []
     for folder in folders:
         entries: list[tuple[str, dict[str, float]]] = []

@@ -24,7 +24,6 @@ NO_BOGOFILTER = "bogofilter is not installed, so its rows are missing: on Debian
 
 
 def main() -> int:
-    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="experiments.quality", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial with few examples, which writes nothing")
     parser.add_argument("--only", metavar="WORD", default="", help="sets with this in their name; writes nothing")

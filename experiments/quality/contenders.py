@@ -51,7 +51,6 @@ class Contender:
         return [{**options, WEIGHT: weight} for weight, options in product(RARE_WEIGHTS, self.grid)]
 
     def seconds(self, examples: int, *, rare: bool) -> float:
-        """Estimate the duration on a stream."""
         given = min(examples, self.limit or examples)
         tried = min(given, self.tuned_on or given)
         return 1e-6 * self.microseconds * ((len(self.settings(rare=rare)) - 1) * tried + given)

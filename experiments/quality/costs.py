@@ -47,7 +47,6 @@ class Cost:
 
     @property
     def ratio(self) -> float:
-        """Return the cost as a multiple of parsing."""
         return self.ours / self.limit
 
 

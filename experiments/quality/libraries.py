@@ -38,7 +38,6 @@ csr_matrix = import_module("scipy.sparse").csr_matrix  # scipy comes with scikit
 
 
 def is_installed() -> bool:
-    """Return whether bogofilter is installed."""
     return shutil.which(BOGOFILTER) is not None
 
 
@@ -98,7 +97,6 @@ def play_sgd(stream: Examples, settings: Sequence[Options]) -> list[Played]:
 
 
 def play_river(optimizer: Callable[..., Any], stream: Examples, settings: Sequence[Options]) -> list[Played]:
-    """Run river's logistic regression, which learns dicts of Python."""
     columns, _ = stream.columns()
     names, values, starts = columns.tolist(), stream.values.tolist(), stream.starts.tolist()
     found = []

@@ -42,12 +42,10 @@ class Results:
     absent: list[str]  # sentences on contenders that are missing
 
     def row(self, stream: str, contender: str, ratio: str) -> Row | None:
-        """Return one contender on one stream."""
         wanted = (stream, contender, ratio)
         return next((row for row in self.rows if (row.stream, row.contender, row.ratio) == wanted), None)
 
     def figure(self, stream: str, ratio: str, name: str, contender: str = OURS) -> float | None:
-        """Return a figure in percent."""
         row = self.row(stream, contender, ratio)
         share = None if row is None else row.mean(name)
         return None if share is None else 100.0 * share
@@ -86,7 +84,6 @@ def targets(results: Results) -> Iterator[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    """Return the generated sections by name."""
     machine = machine_list(results.machine, results.load_averages, own="2")
     streams = [facts.name for facts in results.facts]
     return {
@@ -114,7 +111,6 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
 
 
 def stream_table(results: Results, stream: str) -> str:
-    """Return all contenders on one stream."""
     rows = []
     for name in dict.fromkeys(row.contender for row in results.rows if row.stream == stream):
         natural, rare = results.row(stream, name, NATURAL), results.row(stream, name, RARE)

@@ -58,7 +58,6 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def tasks(sizes: Sizes, folders: Sequence[Path], contenders: Mapping[str, Contender]) -> list[Task]:
-    """One task for each set and contender."""
     found = []
     for folder in folders:
         length = min(max(STREAMS[folder.name].values()), sizes.examples or 1 << 62)
@@ -96,7 +95,6 @@ def evaluate(folder: str, name: str, seeds: list[int], starts: dict[str, int], l
 
 
 def samples_of(stream: Examples, seeds: Sequence[int]) -> list[Examples]:
-    """Return a sample with rare anomalies for each seed."""
     return [stream.select(rare(stream.labels, seed)) for seed in seeds]
 
 

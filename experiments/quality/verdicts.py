@@ -44,12 +44,10 @@ class Row(msgspec.Struct, frozen=True):
         return fmean(values) if len(values) == len(self.runs) and values else None
 
     def spread(self, name: str) -> float | None:
-        """Return the range of a figure over the runs."""
         values = self.values(name)
         return max(values) - min(values) if len(values) > 1 else None
 
     def values(self, name: str) -> list[float]:
-        """Return a figure of each run where it is defined."""
         return [value for run in self.runs if (value := getattr(run, name)) is not None]
 
 

@@ -36,7 +36,6 @@ def body_of(article: bytes) -> str:
 
 
 def label_of(path: str) -> float:
-    """Return the label of the group, which is the folder of the article."""
     return 1.0 if path.split("/")[-2].startswith(POSITIVE) else -1.0
 
 

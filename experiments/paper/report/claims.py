@@ -17,7 +17,6 @@ from load_tests.harness.report import table
 STABLE: Final = 0.01  # one point of error
 STABLE_UP_TO: Final = 0.9
 FARTHER: Final = 0.98
-SPARSE_SETS: Final = "(99% where all six are sparser than 90% at lambda 0)"
 HIGH: Final = (0.9, 0.96, 0.98)
 PAIRS: Final = (("ada-fobos", "fobos"), ("ada-rda", "fsol"), ("ssol", "fsol"))
 WITH_COSTS: Final = (("cs-fsol", "fsol"), ("cs-ssol", "ssol"), ("cs-ftrl", "ftrl"), ("cs-ogd", "fsol"))
@@ -29,11 +28,9 @@ Judged = tuple[str, bool]  # what was measured, and whether the claim holds ther
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says, the rule that judges it, and the verdict on each set."""
+    """A claim of the paper, and the verdict on each set; docs/reproduction.md has its rule in words."""
 
     name: str
-    paper: str
-    rule: str
     verdicts: dict[str, Judged]
 
     @property
@@ -77,7 +74,7 @@ class Group:
 def claims(findings: Findings, titles: Mapping[str, str], grid: str) -> list[Claim]:
     """Judge the claims that there are results for, with the settings of this grid."""
     found = []
-    for name, paper, rule, study, judge in CLAIMS:
+    for name, (study, judge) in CLAIMS.items():
         results = findings.of(study)
         if study == timing.STUDY:
             verdicts = {titles[where]: judge(timed) for where, timed in results.items()}
@@ -85,7 +82,7 @@ def claims(findings: Findings, titles: Mapping[str, str], grid: str) -> list[Cla
             suffix = ", 1:99" if study == sparsity.RARE else ""
             groups = {f"{titles[where]}{suffix}": Group(by_learner(results, where), grid) for where in sets_in(results)}
             verdicts = {where: judge(group) for where, group in groups.items()}
-        found.append(Claim(name, paper, rule, verdicts))
+        found.append(Claim(name, verdicts))
     return [claim for claim in found if claim.verdicts]
 
 
@@ -153,61 +150,12 @@ def _at(level: float | None) -> str:
     return "lambda 0" if level is None else f"{100 * level:g}%"
 
 
-# name, what the paper says, when it holds, the study, and the function that decides
-CLAIMS: Final[tuple[tuple[str, str, str, str, Callable[[Any], Judged]], ...]] = (
-    (
-        "Dual averaging stays stable up to 90% sparsity",
-        "Up to 90% sparsity the error of FSOL, Ada-RDA and SSOL stays as it is or falls.",
-        f"from lambda 0 to 90% sparsity the error of each grows by one point at most {SPARSE_SETS}",
-        sparsity.EVEN,
-        _stability,
-    ),
-    (
-        "Truncated gradient collapses",
-        "The error of STG, FOBOS and Ada-FOBOS grows quickly with sparsity.",
-        f"their error grows more than twice as much, on average, as that of the other three {SPARSE_SETS}",
-        sparsity.EVEN,
-        _collapse,
-    ),
-    (
-        "SSOL has the lowest error at high sparsity",
-        "SSOL consistently outperforms the other five over all sets when the sparsity is high.",
-        "at 90, 96 and 98% SSOL's mean is the lowest of the six, or within one standard deviation of the lowest",
-        sparsity.EVEN,
-        partial(_first, "ssol", error, HIGH),
-    ),
-    (
-        "Second order is better than first",
-        "Second order algorithms outperform first order ones (Ada-FOBOS, Ada-RDA, SSOL; FOBOS, FSOL).",
-        "Ada-FOBOS has a lower error than FOBOS, Ada-RDA and SSOL than FSOL, both at lambda 0 and at 90% sparsity",
-        sparsity.EVEN,
-        partial(_pairs, PAIRS, error),
-    ),
-    (
-        "Costs are worth it",
-        "All cost-sensitive algorithms have a consistently better balanced accuracy than those without costs.",
-        "CS-FSOL, CS-SSOL, CS-FTRL and CS-OGD are each ahead of the same without costs, at lambda 0 and at 90%",
-        sparsity.RARE,
-        partial(_pairs, WITH_COSTS, balanced),
-    ),
-    (
-        "CS-SSOL is the best",
-        "CS-SSOL achieves the best balanced accuracy of all algorithms (CS-FTRL is not in the paper).",
-        (
-            "at lambda 0 and at 90% sparsity its mean is the largest of the paper's algorithms, "
-            "or within one standard deviation of the largest"
-        ),
-        sparsity.RARE,
-        partial(_first, "cs-ssol", balanced, LEVELS),
-    ),
-    (
-        "FSOL is the fastest, SSOL faster than Ada-RDA and Ada-FOBOS",
-        "FSOL is consistently faster than SSOL, and SSOL than the other two of second order.",
-        (
-            "FSOL has the lowest cost, and SSOL a lower one than Ada-RDA and Ada-FOBOS "
-            "(the median over sparsities of medians over rounds)"
-        ),
-        timing.STUDY,
-        _times,
-    ),
-)
+CLAIMS: Final[dict[str, tuple[str, Callable[[Any], Judged]]]] = {
+    "Dual averaging stays stable up to 90% sparsity": (sparsity.EVEN, _stability),
+    "Truncated gradient collapses": (sparsity.EVEN, _collapse),
+    "SSOL has the lowest error at high sparsity": (sparsity.EVEN, partial(_first, "ssol", error, HIGH)),
+    "Second order is better than first": (sparsity.EVEN, partial(_pairs, PAIRS, error)),
+    "Costs are worth it": (sparsity.RARE, partial(_pairs, WITH_COSTS, balanced)),
+    "CS-SSOL is the best": (sparsity.RARE, partial(_first, "cs-ssol", balanced, LEVELS)),
+    "FSOL is the fastest, SSOL faster than Ada-RDA and Ada-FOBOS": (timing.STUDY, _times),
+}

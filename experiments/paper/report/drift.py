@@ -24,7 +24,6 @@ SHOWN: Final = (0.0, 3e-5, 1e-4, 1e-3)
 
 
 def sections(found: Sequence[Drifting], figures: Path) -> dict[str, str]:
-    """Draw the figure, and return the sections by name."""
     flips = [each for each in found if each.flipped_at is not None]
     texts = {"drift": "", "flips": _flipped(flips) if flips else "", "pasts": _pasts(flips) if flips else ""}
     if found:

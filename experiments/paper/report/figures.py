@@ -44,7 +44,6 @@ class Look(NamedTuple):
 
     @property
     def line(self) -> dict[str, Any]:
-        """Return keywords for `plot` and `errorbar`."""
         face = "white" if self.hollow else self.colour
         return {"color": self.colour, "marker": self.marker, "markerfacecolor": face, "label": self.name}
 
@@ -102,7 +101,6 @@ def percent(axis: Axis) -> None:
 
 
 def picture(path: Path, text: str) -> str:
-    """Refer to a figure in a folder beside the page."""
     return f"![{text}]({path.parent.name}/{path.name})"
 
 

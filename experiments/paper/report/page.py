@@ -14,7 +14,7 @@ from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
 from experiments.paper.regret import STUDY as REGRET
 from experiments.paper.report import drift, regret, why
-from experiments.paper.report.claims import claims
+from experiments.paper.report.claims import CLAIMS, claims
 from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, picture
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
@@ -36,7 +36,6 @@ class Page:
     figures: Path
 
     def curves(self, file: str, title: str, fits: Mapping[str, Fits], figure: Figure) -> str:
-        """A figure for each grid, and the table of the wider one."""
         text = "Test error" if figure is error else "Balanced accuracy"
         parts = []
         for grid, name in GRIDS.items():
@@ -47,19 +46,17 @@ class Page:
         values = table(("algorithm", *LEVEL_NAMES), rows)
         return "\n\n".join([*parts, f"{text} in %, wider grid:\n\n{values}"])
 
-    def claims(self) -> str:
-        """The claims in one table, then each set by set."""
-        paper, wider = (claims(self.findings, self.titles, grid) for grid in GRIDS)
-        header = ("claim", "the paper says", "settings of the paper's grid", "settings of the wider grid")
-        both = list(zip(paper, wider, strict=True))
-        parts = [table(header, ((a.name, a.paper, a.summary, b.summary) for a, b in both))]
+    def claims(self) -> dict[str, str]:
+        """The verdicts in one table, then each claim set by set."""
+        both = list(zip(*(claims(self.findings, self.titles, grid) for grid in GRIDS), strict=True))
+        header = ("claim", "settings of the paper's grid", "settings of the wider grid")
+        found = {f"claim: {name}": "" for name in CLAIMS}
+        found["claims"] = table(header, ((a.name, a.summary, b.summary) for a, b in both))
         for a, b in both:
-            parts += [f"### {a.name}\n\nHolds if {a.rule}."]
-            parts += [f"The paper's grid:\n\n{a.table}", f"The wider grid:\n\n{b.table}"]
-        return "\n\n".join(parts)
+            found[f"claim: {a.name}"] = f"The paper's grid:\n\n{a.table}\n\nThe wider grid:\n\n{b.table}"
+        return found
 
     def errors(self) -> dict[str, str]:
-        """Error against sparsity on the synthetic set and on real sets."""
         even, found = self.findings.of(sparsity.EVEN), {"synthetic": "", "real": ""}
         for name in sets_in(even):
             text = self.curves(f"sparsity-{name}", self.titles[name], by_learner(even, name), error)
@@ -69,7 +66,6 @@ class Page:
         return found
 
     def anomalies(self) -> str:
-        """Balanced accuracy against sparsity at 1:99."""
         rare, parts = self.findings.of(sparsity.RARE), []
         for name in sets_in(rare):
             title = f"{self.titles[name]} at 1:99"
@@ -77,7 +73,6 @@ class Page:
         return "\n\n".join(parts)
 
     def time(self) -> str:
-        """The time of one pass."""
         timings: Mapping[str, Timing] = self.findings.of(timing.STUDY)
         if not timings:
             return ""
@@ -93,7 +88,6 @@ class Page:
         return f"{picture(path, 'Time of one pass against sparsity')}\n\n{table(header, rows)}"
 
     def options(self) -> str:
-        """One option changed at a time, below what was used."""
         parts = []
         for learner, study, figure, text in (
             ("ssol", sparsity.EVEN, error, ": SSOL, test error %"),
@@ -105,7 +99,6 @@ class Page:
         return "\n\n".join(parts)
 
     def sets(self) -> str:
-        """The dimensions of the sets."""
         return table_of(
             self.findings.facts.values(),
             ("set", lambda f: self.titles[f.name]),
@@ -117,7 +110,6 @@ class Page:
         )
 
     def settings(self) -> str:
-        """The settings that each grid led to."""
         parts = []
         for study, where in ((sparsity.EVEN, ""), (sparsity.RARE, ", 1:99")):
             found = self.findings.of(study)
@@ -138,7 +130,6 @@ class Page:
         return "\n\n".join(parts)
 
     def run(self) -> str:
-        """The machine, the duration and the seeds."""
         found = self.findings
         resumed = f"; {found.resumed} tasks had been done by an earlier run" if found.resumed else ""
         facts = [
@@ -158,7 +149,7 @@ def write(findings: Findings, path: Path) -> None:
     titles = {name: SOURCES[name].title if name in SOURCES else name for name in findings.facts}
     page = Page(findings, titles, figures)
     sections = {
-        "claims": page.claims(),
+        **page.claims(),
         **page.errors(),
         "anomalies": page.anomalies(),
         "time": page.time(),

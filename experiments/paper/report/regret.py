@@ -22,7 +22,6 @@ BEHIND: Final = {"ssol-full": {"linewidth": 3.5, "markersize": 9.0}}  # visible 
 
 
 def sections(found: Sequence[Regret], figures: Path) -> dict[str, str]:
-    """Draw the figure, and return the sections by name."""
     if not found:
         return {"regret": "", "bounds": "", "limits": ""}
     path = figures / "regret.svg"
