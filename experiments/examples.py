@@ -76,10 +76,7 @@ class Examples:
         return columns.astype(np.int32), names.size
 
     def without_singletons(self) -> "Examples":
-        """Drop features that only one example has.
-
-        A learner whose weights start at 0 and move by their own feature alone scores the same without them.
-        """
+        """Drop features that only one example has: they do not change scores of a learner that starts at 0."""
         kept = in_several(self.keys)
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
         return Examples(starts, self.keys[kept], self.values[kept], self.labels, self.raws)

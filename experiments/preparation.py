@@ -1,7 +1,7 @@
 """Sets that are featurised once and stored on disk, for the paper's study and for the benchmark of quality."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,9 +11,8 @@ import numpy as np
 from experiments.examples import Examples, opened, store
 from experiments.sets import SOURCES
 from experiments.sets.files import given
-from experiments.tasks import Task, code
+from experiments.tasks import Task, code, run
 
-STUDY: Final = "sets"
 CODE: Final = ("kernels", "app/datasets", "app/features", "experiments/sets", "experiments/examples.py")
 SECONDS: Final = {"trec07p": 60.0, "mails": 120.0, "news": 40.0, "phishtank": 12.0, "synthetic": 15.0}
 TRAIN, TEST = "train", "test"
@@ -34,14 +33,16 @@ def sets_folder(work: Path) -> Path:
     return work / f"sets-{code(CODE)[:8]}"
 
 
-def preparations(names: Iterable[str], paths: dict[str, list[str]], work: Path, limit: int | None) -> list[Task]:
-    """Make a task for each set; `paths` are the user's own files, by the name of the set."""
-    found = []
+def prepare_sets(
+    names: Iterable[str], paths: Mapping[str, list[str]], work: Path, limit: int | None, processes: int | None = None
+) -> dict[str, Facts]:
+    """Store all sets side by side; `paths` are the user's own files, by the name of the set."""
+    tasks = []
     for name in [*names, *paths]:
         folder = str(sets_folder(work) / name)
         arguments = {"name": name, "paths": paths.get(name, []), "folder": folder, "limit": limit}
-        found.append(Task(STUDY, name, SECONDS.get(name, 5.0), prepare, arguments))
-    return found
+        tasks.append(Task("sets", name, SECONDS.get(name, 5.0), prepare, arguments))
+    return run(tasks, sets_folder(work), processes)["sets"]
 
 
 def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Facts:

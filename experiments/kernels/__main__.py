@@ -1,7 +1,4 @@
-"""Measure the kernels beside other libraries and the limit; print the ratios, write docs/performance-kernels.md.
-
-The exit code is 1 if a target was missed.
-"""
+"""Measure the kernels beside other libraries and the limit, and write docs/performance-kernels.md."""
 
 import argparse
 import sys

@@ -11,17 +11,7 @@ from experiments.kernels import rivals
 from experiments.kernels.fresh_process import Growth, Startup
 from experiments.kernels.speed import Speed
 from experiments.plots import PLAIN
-from load_tests.harness.report import (
-    Target,
-    at_least,
-    at_most,
-    machine_list,
-    misses,
-    shown,
-    table,
-    table_of,
-    targets_table,
-)
+from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, shown, table_of, targets_table
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
@@ -89,7 +79,9 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
             ("ns of all cores", lambda row: f"{row[1].processor:.1f}"),
             ("times CS-SSOL", lambda row: f"{row[1].processor / ours:.1f}"),
         ),
-        "dicts": table(("100 features", "microseconds"), ((name, f"{us:.1f}") for name, us in results.dicts.items())),
+        "dicts": table_of(
+            results.dicts.items(), ("100 features", lambda row: row[0]), ("microseconds", lambda row: f"{row[1]:.1f}")
+        ),
         "memory": table_of(
             results.growths,
             ("features at a doubling", lambda g: f"{g.features:,}"),

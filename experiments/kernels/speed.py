@@ -1,7 +1,4 @@
-"""Nanoseconds per non-zero of the stream form of each learner, beside the limit on the same table.
-
-The limit is a kernel that only reads and writes the rows of a stream, found beforehand, with the best prefetching.
-"""
+"""Cost of each learner in stream form, beside a kernel that only reads and writes the rows of the same stream."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

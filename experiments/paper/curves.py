@@ -55,7 +55,22 @@ class Fits(msgspec.Struct, frozen=True):
         return next((fit for fit in self.fits if fit.grid == grid), self.fits[0])
 
     def at(self, grid: str, level: float | None, figure: Figure) -> "Value | None":
-        return at(self.on(grid).curve, level, figure)
+        """Read the curve of a grid at a sparsity, or at lambda 0 for None; None if the sparsity was not reached.
+
+        A point within tolerance counts as it is; else the value lies between two points. Near a cliff, interpolation
+        would describe neither side. A learner without lambda, or sparser at lambda 0, has its value everywhere.
+        """
+        points = sorted(self.on(grid).curve, key=lambda point: point.sparsity)
+        if level is None or len(points) == 1:
+            return min(self.on(grid).curve, key=lambda point: point.strength).value(figure)
+        closest = min(points, key=lambda point: abs(point.sparsity - level))
+        if abs(closest.sparsity - level) <= tolerance(level):
+            return closest.value(figure)
+        places = [point.sparsity for point in points]
+        if level > places[-1]:
+            return None
+        means, deviations = zip(*(point.value(figure) for point in points), strict=True)
+        return Value(float(np.interp(level, places, means)), float(np.interp(level, places, deviations)))
 
 
 class Value(NamedTuple):
@@ -104,25 +119,6 @@ def balanced(run: Run) -> float:
     """Return the balanced accuracy; every test has both classes."""
     assert run.balanced is not None
     return run.balanced
-
-
-def at(curve: Sequence[Point], level: float | None, figure: Figure) -> Value | None:
-    """Read a curve at a sparsity, or at lambda 0 for None; return None if the sparsity was not reached.
-
-    A point within tolerance counts as it is; else the value lies between two points. Near a cliff, interpolation would
-    describe neither side. A learner without lambda, or one that is sparser at lambda 0, has its value everywhere.
-    """
-    points = sorted(curve, key=lambda point: point.sparsity)
-    if level is None or len(points) == 1:
-        return min(curve, key=lambda point: point.strength).value(figure)
-    places = [point.sparsity for point in points]
-    closest = min(points, key=lambda point: abs(point.sparsity - level))
-    if abs(closest.sparsity - level) <= tolerance(level):
-        return closest.value(figure)
-    if level > places[-1]:
-        return None
-    means, deviations = zip(*(point.value(figure) for point in points), strict=True)
-    return Value(float(np.interp(level, places, means)), float(np.interp(level, places, deviations)))
 
 
 def by_learner(found: Mapping[str, Fits], name: str) -> dict[str, Fits]:

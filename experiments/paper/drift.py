@@ -163,10 +163,7 @@ def margins(counted: Cells) -> list[float | None]:
 
 
 def resampled(counted: Cells) -> Floats:
-    """Return balanced accuracies of streams of windows drawn with replacement (a block bootstrap).
-
-    The draws are the same for every learner, so that differences of learners are paired.
-    """
+    """Bootstrap windows, with the same draws for every learner, so that differences of learners are paired."""
     count = len(counted)
     drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1.0 / count), RESAMPLES)
     return _shares(drawn @ counted)

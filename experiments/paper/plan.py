@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from experiments.paper import drift, regret, sparsity, timing
 from experiments.paper.protocol import Sizes
-from experiments.preparation import STUDY as SETS
-from experiments.preparation import Facts, preparations, sets_folder
+from experiments.preparation import Facts, prepare_sets, sets_folder
 from experiments.sets import SOURCES
 from experiments.tasks import Found, log, missing_of, run
 
@@ -62,9 +61,7 @@ def run_plan(plan: Plan) -> Findings:
     for name in plan.wanted:
         if absent := SOURCES[name].absent():
             log(f"{name} is left out: {absent[0]} is absent (SLUICE_DATA names the folder)")
-    prepared = preparations(plan.names, dict(plan.given), plan.work, sizes.examples)
-    facts = run(prepared, sets_folder(plan.work), plan.processes)[SETS]
-
+    facts = prepare_sets(plan.names, plan.given, plan.work, sizes.examples, plan.processes)
     some = slice(1) if sizes.is_quick else slice(None)
     tasks = sparsity.curve_tasks(plan.folders(EVEN, with_given=True), plan.folders(RARE), sizes)
     tasks += sparsity.option_tasks(plan.folders(OPTIONS_EVEN[some]), plan.folders(OPTIONS_RARE[some]), sizes)

@@ -114,8 +114,12 @@ def lambdas(sparsity_at: Sparsity, levels: Sequence[float]) -> list[float]:
     low = max(min(levels), known[0.0] + tolerance(min(levels)))  # some weights are 0 at any lambda
     while at(strength) > low and strength > LEAST:
         strength /= FACTOR
-    for level in levels:
-        _bisect(at, known, level)
+    for level, _ in product(levels, range(STEPS)):
+        below = max((s for s in known if known[s] <= level), default=0.0)
+        above = min((s for s in known if known[s] > level and s > below), default=math.inf)
+        closest = min(abs(found - level) for found in known.values())
+        if closest > tolerance(level) and not math.isinf(above) and below > 0.0 and above / below >= 1.0 + 1e-6:
+            at(math.sqrt(below * above))
     chosen = {min(known, key=lambda strength: abs(known[strength] - level)) for level in levels}
     return sorted({0.0} | chosen)
 
@@ -123,13 +127,3 @@ def lambdas(sparsity_at: Sparsity, levels: Sequence[float]) -> list[float]:
 def tolerance(level: float) -> float:
     """Return how close is close enough: a tenth of what is left, since the curve is steepest at its ends."""
     return min(0.02, 0.1 * (1.0 - level))
-
-
-def _bisect(at: Sparsity, known: dict[float, float], level: float) -> None:
-    for _ in range(STEPS):
-        below = max((s for s in known if known[s] <= level), default=0.0)
-        above = min((s for s in known if known[s] > level and s > below), default=math.inf)
-        closest = min(abs(found - level) for found in known.values())
-        if closest <= tolerance(level) or math.isinf(above) or below == 0.0 or above / below < 1.0 + 1e-6:
-            return
-        at(math.sqrt(below * above))

@@ -18,9 +18,7 @@ EVEN: Final = "sparsity"
 RARE: Final = "anomalies"
 OPTIONS: Final = "options"
 SELECTION: Final = "selection"
-NANOSECONDS: Final = 25.0  # of one non-zero, about
-EXAMPLE_NANOSECONDS: Final = 300.0
-RUNS: Final = 2.0  # for each level, to find its lambda
+NANOSECONDS: Final = 30.0  # of one non-zero, about
 SELECTION_LEVEL: Final = 0.9  # of the synthetic set: as many weights are left as features decide
 
 COMMON: Final[dict[str, Setting]] = {
@@ -116,15 +114,8 @@ def _task(  # noqa: PLR0913 - what a task is about
         "grid_nonzeros": sizes.grid_nonzeros,
         "grid_step": sizes.grid_step,
     }
+    points = (11.0 / sizes.grid_step) ** len(LEARNERS[learner].tuned)
+    passes = points + len(sizes.levels) * (sizes.repeats + 2.0) * LEARNERS[learner].is_sparse
+    seconds = 1e-9 * NANOSECONDS * Split.open(folder, rare=rare).nonzeros * passes
     name = ", ".join(filter(None, [f"{learner} on {folder.name}", variant]))
-    return Task(study, name, _seconds(Split.open(folder, rare=rare), learner, sizes), fit, arguments)
-
-
-def _seconds(split: Split, name: str, sizes: Sizes) -> float:
-    learner, count = LEARNERS[name], split.rows(0).size
-    nonzeros = split.train.keys.size / max(len(split.train), 1)
-    points = (11.0 / sizes.grid_step) ** len(learner.tuned)
-    grid = 2.5 * points * min(sizes.grid_nonzeros / max(nonzeros, 1.0), count)
-    runs = len(sizes.levels) * (sizes.repeats + RUNS) if learner.is_sparse else sizes.repeats
-    example = 1e-9 * (nonzeros * NANOSECONDS + EXAMPLE_NANOSECONDS)
-    return example * (grid + 2.0 * runs * (count + split.test_rows.size))
+    return Task(study, name, seconds, fit, arguments)

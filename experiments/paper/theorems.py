@@ -56,10 +56,7 @@ def separable(count: int, dimensions: int, generator: np.random.Generator) -> Ro
 
 
 def coins(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Present one feature after the other with random labels, the worst case for a learner.
-
-    Each round costs any learner 1 or more on average; in hindsight the majority label of each feature costs less.
-    """
+    """Give one feature after the other random labels: each round costs any learner 1 on average, hindsight less."""
     examples = np.zeros((count, dimensions))
     examples[np.arange(count), np.arange(count) % dimensions] = RADIUS
     return Rounds(examples, generator.choice([-1.0, 1.0], count))

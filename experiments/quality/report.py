@@ -9,7 +9,17 @@ from experiments.quality import study
 from experiments.quality.contenders import OURS, SPARSE
 from experiments.quality.costs import Cost
 from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Row, mean_curve
-from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, table, table_of, targets_table
+from load_tests.harness.report import (
+    Target,
+    at_least,
+    at_most,
+    machine_list,
+    misses,
+    shown,
+    table,
+    table_of,
+    targets_table,
+)
 
 LARGEST_ERRORS = {study.PHISHSTORM: 3.5, study.PDD: 3.2, study.PHISHTANK: 1.25, study.JPCERT: 1.7, study.TREC: 0.35}
 LEAST_BALANCED_AT_RARE = {
@@ -99,11 +109,17 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
             ("order", lambda f: "shuffled" if f.name in SHUFFLED else "by time"),
         ),
         "contenders": "\n\n".join(f"### {stream}\n{stream_table(results, stream)}" for stream in streams),
-        "sparsity": _sparsity_table(results, streams),
+        "sparsity": table_of(
+            list(product(streams, RATIOS)),
+            ("stream", lambda at: at[0]),
+            ("ratio", lambda at: at[1]),
+            ("sparsity of the default %", lambda at: shown(results.figure(*at, "sparsity"), ".1f", missing="-")),
+            ("sparsity reached %", lambda at: shown(results.figure(*at, "sparsity", SPARSE), ".1f", missing="-")),
+            ("points of balanced accuracy lost", lambda at: shown(results.lost_by_sparsity(*at), "+.2f", missing="-")),
+        ),
         "cold": "\n\n".join(
             f"### {kind}, {ratio}\n{cold_table(results, names, ratio)}"
-            for kind, names in KINDS.items()
-            for ratio in RATIOS
+            for (kind, names), ratio in product(KINDS.items(), RATIOS)
             if any(curve.stream in names and curve.ratio == ratio for curve in results.curves)
         ),
         "costs": _cost_table(results),
@@ -167,18 +183,6 @@ def _ours_beside(results: Results, row: Row) -> Row | None:
     """Return our row if the other learner was given only the beginning of the stream."""
     ours = results.row(row.stream, OURS, row.ratio)
     return ours if ours is not None and row.examples < ours.examples else None
-
-
-def _sparsity_table(results: Results, streams: list[str]) -> str:
-    rows = []
-    for stream in streams:
-        for ratio in RATIOS:
-            both = [results.row(stream, name, ratio) for name in (OURS, SPARSE)]
-            reached = [percent(row.mean("sparsity") if row else None, 1) for row in both]
-            lost = results.lost_by_sparsity(stream, ratio)
-            rows.append((stream, ratio, *reached, "-" if lost is None else f"{lost:+.2f}"))
-    header = ("stream", "ratio", "sparsity of the default %", "sparsity reached %", "points of balanced accuracy lost")
-    return table(header, rows)
 
 
 def _cost_table(results: Results) -> str:

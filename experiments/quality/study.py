@@ -16,7 +16,6 @@ from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, F
 from experiments.sets import SOURCES
 from experiments.sets.raw import raw_mails
 from experiments.tasks import Task
-from kernels.arrays import Ints
 
 STUDY = "quality"
 PHISHSTORM = "phishstorm"
@@ -64,8 +63,8 @@ def tasks(sizes: Sizes, folders: Sequence[Path], contenders: Mapping[str, Conten
         for name, contender in contenders.items():
             if contender.reads_raws and folder.name != MAILS:
                 continue
-            seconds = contender.seconds(length, rare=False)
-            seconds += contender.seconds(length // 2, rare=True) * len(sizes.seeds)
+            runs = len(contender.settings(rare=False)) + len(contender.settings(rare=True)) * len(sizes.seeds) / 2
+            seconds = 1e-6 * contender.microseconds * min(length, contender.limit or length) * runs
             arguments: dict[str, Any] = {"folder": str(folder), "name": name, "seeds": list(sizes.seeds)}
             arguments |= {"starts": sizes.starts, "limit": sizes.examples}
             found.append(Task(STUDY, f"{name} on {folder.name}", seconds, evaluate, arguments))
@@ -119,28 +118,20 @@ def play(contender: Contender, samples: Sequence[Examples], ratio: str, lengths:
 
 def cold(contender: Contender, starts: Sequence[Examples], name: str, options: Options, ratio: str) -> Curve:
     """Start at several places of the stream, knowing nothing."""
-    curves = []
-    for window in starts:
-        (played,) = contender.play(window, [options])
-        curves.append(curve(window.labels, played.scores, POINTS[ratio]))
-    return Curve(name, contender.name, ratio, mean_curve(curves))
+    played = [(window.labels, contender.play(window, [options])[0].scores) for window in starts]
+    return Curve(name, contender.name, ratio, mean_curve([curve(*each, POINTS[ratio]) for each in played]))
 
 
 def windows(stream: Examples, ratio: str, seeds: Sequence[int], count: int) -> list[Examples]:
-    """Return parts of the stream for cold starts, the same for all contenders."""
+    """Return parts of the stream for cold starts at random places, the same for all contenders."""
     length = POINTS[ratio][-1]
     samples = [stream] if ratio == NATURAL else samples_of(stream, seeds)
-    return [
-        sample.select(np.arange(start, min(start + length, len(sample))))
-        for number, sample in enumerate(samples)
-        for start in starts_of(len(sample), length, count // len(samples), number).tolist()
-    ]
-
-
-def starts_of(examples: int, window: int, count: int, seed: int) -> Ints:
-    """Draw the starts of windows, ascending; all at 0 if the stream is shorter than a window."""
-    room = max(examples - window, 0) + 1
-    return np.sort(np.random.default_rng(seed).integers(0, room, count))
+    found = []
+    for number, sample in enumerate(samples):
+        room = max(len(sample) - length, 0) + 1
+        starts = np.sort(np.random.default_rng(number).integers(0, room, count // len(samples)))
+        found += [sample.select(np.arange(start, min(start + length, len(sample)))) for start in starts.tolist()]
+    return found
 
 
 def _raws(limit: int | None) -> Examples:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from experiments.paper import sparsity, timing
-from experiments.paper.curves import Fit, Fits, Point, at, error
+from experiments.paper.curves import Fit, Fits, Point, Value, error
 from experiments.paper.evaluation import Run
 from experiments.paper.plan import Findings
 from experiments.paper.protocol import ALL, EVEN_ONES, LEARNERS, QUICK
@@ -87,9 +87,16 @@ def test_one_pair_in_the_wrong_order_is_enough_to_fail() -> None:
     assert not judged({**GOOD, "cs-fsol": 0.01})["Costs"].verdicts["Made, 1:99"][1]
 
 
-def test_a_value_between_two_points_is_taken_from_both() -> None:
+def test_a_value_is_read_from_a_curve() -> None:
     points = curve(((0.0, 0.1), (1.0, 0.3)))
-    between = at(points, 0.5, error)
+
+    def at(own: list[Point], level: float | None) -> Value | None:
+        return fits("fsol", own).at("paper", level, error)
+
+    between = at(points, 0.5)
     assert between is not None
     assert between.mean == pytest.approx(0.2)
-    assert at(points, None, error) == at(points, 0.0, error)
+    assert at(points, None) == at(points, 0.0)
+    assert at(points[:1], 0.9) == at(points, 0.0)  # a learner without lambda
+    assert at(curve(((0.0, 0.1), (0.5, 0.3))), 0.9) is None  # not reached
+    assert str(Value(0.01234, 0.0005)) == "1.23 ± 0.05"

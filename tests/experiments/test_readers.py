@@ -11,12 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.datasets.errors import LineErrors
-from app.datasets.mails.corpus import open_mails
 from app.datasets.mails.mail import Mail
-from app.datasets.source import Observer
 from experiments.sets.files import given
-from experiments.sets.mails import MAILS, POOL, mixed
+from experiments.sets.mails import MAILS, mixed
 from experiments.sets.news import NEWS, body_of, label_of, ngrams
 from experiments.sets.synthetic import KEYS, SYNTHETIC, plane
 from kernels.arrays import Floats
@@ -27,38 +24,15 @@ LINES = b"+1 1:0.5 16609143:1e-3\n-1 2:1\n"
 EXAMPLES = 20_000
 
 
-def test_a_given_file_is_read_as_libsvm(tmp_path: Path) -> None:
-    path = tmp_path / "webspam"
-    path.write_bytes(LINES)
-    (batch,) = given("webspam", path).train(None)
+def test_given_files_are_read_as_libsvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert given("set", "train", "test").absent() == [tmp_path / "train", tmp_path / "test"]
+    (tmp_path / "train").write_bytes(LINES)
+    assert given("set", "train").test is None
+    (batch,) = given("set", "train").train(None)
     assert batch.labels.tolist() == [1.0, -1.0]
     assert batch.keys.tolist() == [key_of(name) for name in ("1", "16609143", "2")]
     assert batch.values.tolist() == [0.5, 1e-3, 1.0]
-
-
-def test_a_test_may_be_given(tmp_path: Path) -> None:
-    (tmp_path / "train").write_bytes(LINES)
-    (tmp_path / "test").write_bytes(b"0 7:1\n")
-    assert given("set", tmp_path / "train").test is None
-    test = given("set", tmp_path / "train", tmp_path / "test").test
-    assert test is not None
-    (batch,) = test(None)
-    assert batch.name_at(0) == "7"
-
-
-def test_a_given_file_is_sought_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert given("set", "train", "test").absent() == [tmp_path / "train", tmp_path / "test"]
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize(
-    ("file", "spam", "ham"), [("email/spamassassin.tar.xz", 1_896, 4_150), ("email/enron1-3.tar.xz", 4_496, 12_045)]
-)
-def test_folders_give_the_labels_of_mails(file: str, spam: int, ham: int) -> None:
-    with open_mails(shared_data(file), LineErrors(file), Observer()) as mails:
-        assert Counter(mail.label for mail in mails) == {1.0: spam, -1.0: ham}
-    assert POOL[file] == spam + ham
 
 
 def test_the_name_of_a_mail_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,16 +134,12 @@ def test_100_dimensions_decide_on_the_label_and_200_are_noise() -> None:
     assert (np.sign(matrix[:, :100] @ plane()[0]) == labels).all()
 
 
-def test_effective_dimensions_have_the_mean_and_variance_that_were_drawn() -> None:
+def test_dimensions_have_the_mean_and_variance_of_the_paper() -> None:
     matrix, _ = dense()
     mean, deviations = plane()
     effective = matrix[:, :100]
     assert np.abs((effective.mean(axis=0) - mean) / deviations).max() < 4 / np.sqrt(EXAMPLES)
     assert effective.var(axis=0) == pytest.approx(deviations**2, rel=0.05)
-
-
-def test_noise_has_a_variance_of_100_and_falls_on_all_dimensions_alike() -> None:
-    matrix, _ = dense()
     noise = matrix[:, 100:]
     drawn = noise[noise != 0]
     assert drawn.mean() == pytest.approx(0.0, abs=0.05)

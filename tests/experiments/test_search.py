@@ -93,11 +93,6 @@ def test_every_level_is_met(scale: float) -> None:
         assert min(abs(sparsity_at(each) - level) for each in found) <= tolerance(level)
 
 
-def test_a_model_that_is_sparse_by_itself_is_looked_at_from_there_on() -> None:
-    found = lambdas(lambda strength: max(0.6, 1.0 - math.exp(-strength)), LEVELS)
-    assert max(1.0 - math.exp(-each) for each in found) == pytest.approx(0.98, abs=0.01)
-
-
 def test_a_sparsity_that_cannot_be_reached_ends_the_search() -> None:
     looks = []
 

@@ -105,10 +105,7 @@ def picture(path: Path, text: str) -> str:
 
 
 def draw_curves(title: str, fits: Mapping[str, Fit], figure: RunFigure, path: Path) -> None:
-    """Draw error (on a logarithmic scale) or balanced accuracy against sparsity: the whole range, and its end.
-
-    Bars are one standard deviation to each side; filled markers are learners with costs.
-    """
+    """Draw error or balanced accuracy against sparsity: the whole range, and its end; bars are standard deviations."""
     is_error = figure is error
     with page(path, 1, 2, (5.4, 4.0 if is_error else 5.0), 2 if is_error else 3) as (drawn, panels):
         for axes, span in zip(panels, RANGES, strict=True):

@@ -23,8 +23,6 @@ from load_tests.harness.report import DOCS, filled, table, table_of
 
 TEMPLATE: Final = DOCS / "reproduction.md"
 GRIDS: Final = {"paper": "paper's grid", "wider": "wider grid"}
-LEVELS: Final = (None, 0.6, 0.8, 0.9, 0.96, 0.98, 0.99)
-LEVEL_NAMES: Final = tuple("lambda 0" if level is None else f"{100 * level:g}%" for level in LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,8 @@ class Page:
             path, full = self.figures / f"{file}-{grid}.svg", f"{title}, settings of the {name}"
             draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
             parts.append(picture(path, f"{text} against sparsity: {full}"))
-        rows = ((LOOKS[name].name, *_levels(each, figure)) for name, each in fits.items())
-        values = table(("algorithm", *LEVEL_NAMES), rows)
+        rows = ((LOOKS[name].name, *why.level_cells(each, figure)) for name, each in fits.items())
+        values = table(("algorithm", *why.level_names(why.LEVELS)), rows)
         return "\n\n".join([*parts, f"{text} in %, wider grid:\n\n{values}"])
 
     def claims(self) -> dict[str, str]:
@@ -87,17 +85,6 @@ class Page:
         header = ("algorithm", *(self.titles[name] for name in timings))
         return f"{picture(path, 'Time of one pass against sparsity')}\n\n{table(header, rows)}"
 
-    def options(self) -> str:
-        parts = []
-        for learner, study, figure, text in (
-            ("ssol", sparsity.EVEN, error, ": SSOL, test error %"),
-            ("cs-ssol", sparsity.RARE, balanced, " at 1:99: CS-SSOL, balanced accuracy %"),
-        ):
-            for name, variants in why.variants(self.findings, learner, study).items():
-                rows = ((key, _setting(each, "wider"), *_levels(each, figure)) for key, each in variants.items())
-                parts += [f"### {self.titles[name]}{text}", table(("option", "settings", *LEVEL_NAMES), rows)]
-        return "\n\n".join(parts)
-
     def sets(self) -> str:
         return table_of(
             self.findings.facts.values(),
@@ -120,9 +107,9 @@ class Page:
                         ordered,
                         ("set", lambda f, where=where: self.titles[f.set] + where),  # type: ignore[misc]
                         ("algorithm", lambda f: LOOKS[f.learner].name),
-                        ("the paper's grid", lambda f: _setting(f, "paper")),
+                        ("the paper's grid", lambda f: why.setting_text(f, "paper")),
                         ("loss there %", lambda f: f"{100 * f.on('paper').chosen.loss:.2f}"),
-                        ("beyond its edges", lambda f: _setting(f, "wider") if len(f.fits) > 1 else "the same"),
+                        ("beyond its edges", lambda f: why.setting_text(f, "wider") if len(f.fits) > 1 else "the same"),
                         ("loss %", lambda f: f"{100 * f.on('wider').chosen.loss:.2f}"),
                         ("settings tried", lambda f: sum(fit.chosen.tried for fit in f.fits)),
                     )
@@ -153,7 +140,6 @@ def write(findings: Findings, path: Path) -> None:
         **page.errors(),
         "anomalies": page.anomalies(),
         "time": page.time(),
-        "options": page.options(),
         **why.sections(findings, titles),
         **regret.sections(list(findings.of(REGRET).values()), figures),
         **drift.sections(list(findings.of(DRIFT).values()), figures),
@@ -162,13 +148,3 @@ def write(findings: Findings, path: Path) -> None:
         "run": page.run(),
     }
     path.write_text(filled(TEMPLATE, sections), encoding="utf-8")
-
-
-def _levels(fits: Fits, figure: Figure) -> list[str]:
-    return [str(fits.at("wider", level, figure) or "-") for level in LEVELS]
-
-
-def _setting(fits: Fits, grid: str) -> str:
-    chosen = fits.on(grid).chosen
-    edges = {name: " (edge)" if name in chosen.at_edge else "" for name in chosen.setting}
-    return ", ".join(f"{name} {value:g}{edges[name]}" for name, value in chosen.setting.items())
