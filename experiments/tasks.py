@@ -78,6 +78,7 @@ def run(tasks: Sequence[Task], folder: Path, processes: int | None = None) -> Fo
             raise
     found: Found = defaultdict(dict)
     for task in tasks:
+        assert task.name not in found[task.study], "a name is unique in its study"
         kind = get_type_hints(task.run)["return"]
         found[task.study][task.name] = msgspec.json.decode(_path(task, folder).read_bytes(), type=kind)
     return found

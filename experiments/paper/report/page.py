@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from experiments.paper import sparsity, timing
-from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
+from experiments.paper.curves import balanced, by_learner, error, sets_in
 from experiments.paper.drift import STUDY as DRIFT
 from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
@@ -33,16 +33,23 @@ class Page:
     titles: Mapping[str, str]
     figures: Path
 
-    def curves(self, file: str, title: str, fits: Mapping[str, Fits], figure: Figure) -> str:
-        text = "Test error" if figure is error else "Balanced accuracy"
-        parts = []
-        for grid, name in GRIDS.items():
-            path, full = self.figures / f"{file}-{grid}.svg", f"{title}, settings of the {name}"
-            draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
-            parts.append(picture(path, f"{text} against sparsity: {full}"))
-        rows = ((LOOKS[name].name, *why.level_cells(each, figure)) for name, each in fits.items())
-        values = table(("algorithm", *why.level_names(why.LEVELS)), rows)
-        return "\n\n".join([*parts, f"{text} in %, wider grid:\n\n{values}"])
+    def curves(self) -> dict[str, str]:
+        """Error against sparsity on the synthetic set and on real sets, and balanced accuracy at 1:99."""
+        found: dict[str, list[str]] = {"synthetic": [], "real": [], "anomalies": []}
+        for study, figure, where in ((sparsity.EVEN, error, ""), (sparsity.RARE, balanced, " at 1:99")):
+            results, text = self.findings.of(study), "Test error" if figure is error else "Balanced accuracy"
+            for name in sets_in(results):
+                title, fits = f"{self.titles[name]}{where}", by_learner(results, name)
+                parts = found["anomalies" if where else "synthetic" if name == "synthetic" else "real"]
+                parts += [] if name == "synthetic" else [f"### {title}"]
+                for grid, words in GRIDS.items():
+                    path, full = self.figures / f"{study}-{name}-{grid}.svg", f"{title}, settings of the {words}"
+                    draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
+                    parts.append(picture(path, f"{text} against sparsity: {full}"))
+                rows = ((LOOKS[who].name, *why.level_cells(each, figure)) for who, each in fits.items())
+                header = ("algorithm", *why.level_names(why.LEVELS))
+                parts.append(f"{text} in %, wider grid:\n\n{table(header, rows)}")
+        return {section: "\n\n".join(parts) for section, parts in found.items()}
 
     def claims(self) -> dict[str, str]:
         """The verdicts in one table, then each claim set by set."""
@@ -53,22 +60,6 @@ class Page:
         for a, b in both:
             found[f"claim: {a.name}"] = f"The paper's grid:\n\n{a.table}\n\nThe wider grid:\n\n{b.table}"
         return found
-
-    def errors(self) -> dict[str, str]:
-        even, found = self.findings.of(sparsity.EVEN), {"synthetic": "", "real": ""}
-        for name in sets_in(even):
-            text = self.curves(f"sparsity-{name}", self.titles[name], by_learner(even, name), error)
-            found["synthetic" if name == "synthetic" else "real"] += (
-                text if name == "synthetic" else f"### {self.titles[name]}\n\n{text}\n\n"
-            )
-        return found
-
-    def anomalies(self) -> str:
-        rare, parts = self.findings.of(sparsity.RARE), []
-        for name in sets_in(rare):
-            title = f"{self.titles[name]} at 1:99"
-            parts += [f"### {title}", self.curves(f"anomalies-{name}", title, by_learner(rare, name), balanced)]
-        return "\n\n".join(parts)
 
     def time(self) -> str:
         timings: Mapping[str, Timing] = self.findings.of(timing.STUDY)
@@ -137,8 +128,7 @@ def write(findings: Findings, path: Path) -> None:
     page = Page(findings, titles, figures)
     sections = {
         **page.claims(),
-        **page.errors(),
-        "anomalies": page.anomalies(),
+        **page.curves(),
         "time": page.time(),
         **why.sections(findings, titles),
         **regret.sections(list(findings.of(REGRET).values()), figures),
