@@ -11,7 +11,6 @@ from experiments.tasks import ROOT
 
 
 def main() -> int:
-    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     option = parser.add_argument
     option("--quick", action="store_true", help="a trial with a little of each set, in minutes")

@@ -35,24 +35,17 @@ class Examples:
     values: Floats
     labels: Floats
     raws: Sequence[bytes] = ()
+    norms: Floats | None = None  # the Euclidean length of each example of a stored set, whose values are not scaled
 
     def __len__(self) -> int:
-        """Return the number of examples."""
         return self.labels.size
 
     def between(self, first: int, last: int) -> "Examples":
         """Return a range of examples, without copying keys and values."""
-        return Examples(
-            self.starts[first : last + 1], self.keys, self.values, self.labels[first:last], self.raws[first:last]
-        )
+        return Examples(self.starts[first : last + 1], self.keys, self.values, self.labels[first:last])
 
     def first(self, count: int) -> "Examples":
-        """Return the first examples."""
-        count = min(count, len(self))
-        stop = self.starts[count]
-        return Examples(
-            self.starts[: count + 1], self.keys[:stop], self.values[:stop], self.labels[:count], self.raws[:count]
-        )
+        return self.select(np.arange(min(count, len(self))))
 
     def select(self, rows: Ints) -> "Examples":
         """Return the examples with these row numbers, in this order."""
@@ -62,51 +55,36 @@ class Examples:
         raws = [self.raws[i] for i in rows.tolist()] if self.raws else ()
         return Examples(starts, self.keys[places], self.values[places], self.labels[rows], raws)
 
+    def blocks(self, rows: Ints, *, l2: bool = True, nonzeros: int = BLOCK_NONZEROS) -> Iterator["Examples"]:
+        """Yield these rows of a stored set in this order, a block at a time, scaled to length 1 if wanted."""
+        assert self.norms is not None
+        ends = np.cumsum(np.diff(self.starts)[rows])
+        first = 0
+        while first < rows.size:
+            done = ends[first - 1] if first else 0
+            last = max(int(np.searchsorted(ends, done + nonzeros, side="right")), first + 1)
+            block = self.select(rows[first:last])
+            if l2:
+                norms = np.repeat(self.norms[rows[first:last]], np.diff(block.starts))
+                np.divide(block.values, norms, out=block.values)
+            yield block
+            first = last
+
     def columns(self) -> tuple[NDArray[np.int32], int]:
         """Number the features from 0, for learners that cannot take hashes; also return how many there are."""
         names, columns = np.unique(self.keys, return_inverse=True)
         return columns.astype(np.int32), names.size
 
     def without_singletons(self) -> "Examples":
-        """Drop features that only one example has.
-
-        A learner whose weights start at 0 and move by their own feature alone scores the same without them.
-        """
-        _, columns, counts = np.unique(self.keys, return_inverse=True, return_counts=True)
-        kept = counts[columns] > 1
+        """Drop features that only one example has: they do not change scores of a learner that starts at 0."""
+        kept = in_several(self.keys)
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
         return Examples(starts, self.keys[kept], self.values[kept], self.labels, self.raws)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stored:
-    """A set on disk as it was read, and the Euclidean length of each example."""
-
-    examples: Examples
-    norms: Floats
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return len(self.examples)
-
-    def blocks(self, rows: Ints, *, l2: bool = True, nonzeros: int = BLOCK_NONZEROS) -> Iterator[Examples]:
-        """Yield these rows in this order, a block at a time, scaled to length 1 if wanted."""
-        ends = np.cumsum(np.diff(self.examples.starts)[rows])
-        first = 0
-        while first < rows.size:
-            done = ends[first - 1] if first else 0
-            last = max(int(np.searchsorted(ends, done + nonzeros, side="right")), first + 1)
-            block = self.examples.select(rows[first:last])
-            if l2:
-                lengths = np.diff(block.starts)
-                np.divide(block.values, np.repeat(self.norms[rows[first:last]], lengths), out=block.values)
-            yield block
-            first = last
-
-    def normalised(self) -> Examples:
-        """Return all examples in memory, scaled to length 1 by the kernel that serves."""
-        whole = self.examples
-        return Examples(*canonical_batch(whole.starts, whole.keys, whole.values, True, NO_BIAS), whole.labels)  # noqa: FBT003
+def in_several(keys: Keys) -> NDArray[np.bool_]:
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[places] > 1)
 
 
 def store(batches: Iterable[Batch], folder: Path) -> None:
@@ -129,15 +107,18 @@ def store(batches: Iterable[Batch], folder: Path) -> None:
     part.rename(folder)
 
 
-def opened(folder: Path) -> Stored:
-    """Map a stored set into memory."""
-    lengths, keys, values, norms, labels = (_mapped(folder, name) for name in COLUMNS)
+def opened(folder: Path) -> Examples:
+    columns = []
+    for name, kind in COLUMNS.items():
+        path = folder / name
+        columns.append(np.memmap(path, kind, mode="r") if path.stat().st_size else np.empty(0, kind))
+    lengths, keys, values, norms, labels = columns
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Stored(Examples(starts, keys, values, labels), norms)
+    return Examples(starts, keys, values, labels, norms=norms)
 
 
-def joined(batches: Iterable[Batch], bias: int = 0) -> Examples:
-    """Hold all batches in memory, scaled to length 1, optionally with a bias feature."""
+def joined(batches: Iterable[Batch | Examples], bias: int = 0) -> Examples:
+    """Hold all batches in memory, scaled to length 1 by the kernel that serves, optionally with a bias feature."""
     read = list(batches)
     lengths = np.concatenate([np.diff(batch.starts) for batch in read])
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -152,10 +133,3 @@ def rare(labels: Floats, seed: int) -> Ints:
     count = min(round(negatives.size / NEGATIVES_PER_POSITIVE), positives.size)
     chosen = np.random.default_rng(seed).choice(positives, count, replace=False)
     return np.sort(np.concatenate([chosen, negatives])).astype(np.int64)
-
-
-def _mapped(folder: Path, name: str) -> NDArray[Any]:
-    path = folder / name
-    if path.stat().st_size == 0:
-        return np.empty(0, COLUMNS[name])
-    return np.memmap(path, COLUMNS[name], mode="r")

@@ -1,19 +1,18 @@
 """Sets that are featurised once and stored on disk, for the paper's study and for the benchmark of quality."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import numpy as np
 
-from experiments.examples import opened, store
+from experiments.examples import Examples, opened, store
 from experiments.sets import SOURCES
 from experiments.sets.files import given
-from experiments.tasks import Task, code
+from experiments.tasks import Task, code, run
 
-STUDY: Final = "sets"
 CODE: Final = ("kernels", "app/datasets", "app/features", "experiments/sets", "experiments/examples.py")
 SECONDS: Final = {"trec07p": 60.0, "mails": 120.0, "news": 40.0, "phishtank": 12.0, "synthetic": 15.0}
 TRAIN, TEST = "train", "test"
@@ -31,38 +30,36 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def sets_folder(work: Path) -> Path:
-    """Return the folder of the sets that the present code has made."""
     return work / f"sets-{code(CODE)[:8]}"
 
 
-def preparations(names: Iterable[str], paths: dict[str, list[str]], work: Path, limit: int | None) -> list[Task]:
-    """Make a task for each set; `paths` are the user's own files, by the name of the set."""
-    folder = sets_folder(work)
-    return [
-        Task(
-            STUDY,
-            name,
-            SECONDS.get(name, 5.0),
-            prepare,
-            {"name": name, "paths": paths.get(name, []), "folder": str(folder / name), "limit": limit},
-        )
-        for name in [*names, *paths]
-    ]
+def prepare_sets(
+    names: Iterable[str], paths: Mapping[str, list[str]], work: Path, limit: int | None, processes: int | None = None
+) -> dict[str, Facts]:
+    """Store all sets side by side; `paths` are the user's own files, by the name of the set."""
+    tasks = []
+    for name in [*names, *paths]:
+        folder = str(sets_folder(work) / name)
+        arguments = {"name": name, "paths": paths.get(name, []), "folder": folder, "limit": limit}
+        tasks.append(Task("sets", name, SECONDS.get(name, 5.0), prepare, arguments))
+    return run(tasks, sets_folder(work), processes)["sets"]
 
 
 def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Facts:
-    """Read a set, featurise it and store it."""
     source = given(name, *paths) if paths else SOURCES[name]
     shutil.rmtree(folder, ignore_errors=True)
     parts = {TRAIN: source.train} if source.test is None else {TRAIN: source.train, TEST: source.test}
     for part, read in parts.items():
         store(read(limit), Path(folder) / part)
-    stored = [opened(Path(folder) / part).examples for part in parts]
+    return facts_of(name, *(opened(Path(folder) / part) for part in parts))
+
+
+def facts_of(name: str, *parts: Examples) -> Facts:
     return Facts(
         name,
-        len(stored[0]),
-        len(stored[1]) if len(stored) > 1 else None,
-        sum(int((each.labels > 0.0).sum()) for each in stored),
-        sum(each.keys.size for each in stored),
-        np.unique(np.concatenate([np.unique(each.keys) for each in stored])).size,
+        len(parts[0]),
+        len(parts[1]) if len(parts) > 1 else None,
+        sum(int((each.labels > 0.0).sum()) for each in parts),
+        sum(each.keys.size for each in parts),
+        np.unique(np.concatenate([np.unique(each.keys) for each in parts])).size,
     )

@@ -33,7 +33,7 @@ class Task:
     study: str
     name: str  # unique in its study
     seconds: float  # about how long it takes on one core
-    run: Callable[..., msgspec.Struct]
+    run: Callable[..., Any]  # its annotation names the type of the result
     arguments: dict[str, Any]  # JSON values
 
     @property
@@ -49,7 +49,6 @@ class Task:
 
 @cache
 def code(paths: tuple[str, ...]) -> str:
-    """Hash the code in these files and folders."""
     digest = hashlib.sha256()
     for path in map(ROOT.joinpath, paths):
         for source in sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.exists() else []:
@@ -79,18 +78,17 @@ def run(tasks: Sequence[Task], folder: Path, processes: int | None = None) -> Fo
             raise
     found: Found = defaultdict(dict)
     for task in tasks:
+        assert task.name not in found[task.study], "a name is unique in its study"
         kind = get_type_hints(task.run)["return"]
         found[task.study][task.name] = msgspec.json.decode(_path(task, folder).read_bytes(), type=kind)
     return found
 
 
 def missing_of(tasks: Sequence[Task], folder: Path) -> list[Task]:
-    """Return the tasks without a result from an earlier run."""
     return [task for task in tasks if not _path(task, folder).exists()]
 
 
 def log(text: str) -> None:
-    """Print a line of progress."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,4 @@
-"""Measure the kernels beside other libraries and the limit; print the ratios, write docs/performance-kernels.md.
-
-The exit code is 1 if a target was missed.
-"""
+"""Measure the kernels beside other libraries and the limit, and write docs/performance-kernels.md."""
 
 import argparse
 import sys
@@ -9,7 +6,7 @@ import sys
 from experiments.kernels import rivals
 from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
-from experiments.kernels.speed import SEVERAL, Contest, Speed, measure
+from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, measure, speeds
 from experiments.kernels.zipf import filling, zipf_stream
 from load_tests.harness import machine
 from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
@@ -27,7 +24,6 @@ MORE_ROUNDS = 15  # for kernels alone, which take little time
 
 
 def main() -> int:
-    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="experiments.kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial with small sizes, which writes nothing")
     smaller = QUICK if parser.parse_args().quick else 1
@@ -75,17 +71,17 @@ def run(features: int, examples: int) -> Results:
 
 
 def beside_rivals(features: int, examples: int) -> tuple[list[Speed], dict[str, rivals.Cost]]:
-    """Let the main learners, their limits and the other libraries take turns."""
     say(f"drawing {examples:,} examples over {features:,} features, and filling tables with all of these")
     stream = zipf_stream(features, examples)
-    contest = Contest(MAIN, stream, filling(features))
+    every_feature = filling(features)
+    models = {name: filled_model(name, every_feature) for name in MAIN}
     say("writing VW's cache")
     with rivals.rivals(stream) as others:
         say("learning, in turns with VW, scikit-learn and river")
-        seconds = best_seconds({**contest.candidates(), **others}, before_round=stream.flip_labels)
+        seconds = best_seconds({**candidates(models, stream), **others}, before_round=stream.flip_labels)
     say("learning, in turns with the limit")
-    again = best_seconds(contest.candidates(), MORE_ROUNDS, stream.flip_labels)
-    return contest.speeds(better(seconds, again)), rivals.costs(seconds, stream)
+    again = best_seconds(candidates(models, stream), MORE_ROUNDS, stream.flip_labels)
+    return speeds(models, stream, better(seconds, again)), rivals.costs(seconds, stream)
 
 
 if __name__ == "__main__":

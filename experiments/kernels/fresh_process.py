@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
@@ -12,9 +13,10 @@ import numpy as np
 
 from app.learning.config import config_of
 from app.learning.model import Model
-from experiments.memory import reset_peak, resident_bytes
 from kernels.learner import totals as place
 
+STATUS = Path("/proc/self/status")
+PEAK_RESET = Path("/proc/self/clear_refs")
 FEATURES = 16_000_000
 LEAST_FEATURES = 800  # a smaller model has a table of some kilobytes, whatever its number of features
 LEAST_FEATURES_FOR_RSS = 100_000  # below, other pages of the process would count as the table's
@@ -57,7 +59,6 @@ class Startup:
 
 
 def growths() -> list[Growth]:
-    """Grow a diagonal second-order model in a fresh process."""
     answer = subprocess.run([sys.executable, "-m", __name__], capture_output=True, check=True)  # noqa: S603 - our own module
     return msgspec.json.decode(answer.stdout, type=list[Growth])
 
@@ -70,6 +71,17 @@ def startup() -> Startup:
         cold = _seconds(SLUICE, NUMBA_CACHE_DIR=folder)
     numba, sluice = zip(*warm, strict=True)
     return Startup(median(numba), median(sluice), cold)
+
+
+def reset_peak() -> None:
+    """Start a new peak: VmHWM is now what is resident."""
+    PEAK_RESET.write_text("5", encoding="ascii")
+
+
+def resident_bytes(name: str) -> int:
+    """Return VmRSS, which is now, or VmHWM, the peak; ru_maxrss would include the process that started this one."""
+    line = next(line for line in STATUS.read_text(encoding="utf-8").splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
 
 
 def _seconds(code: str, **environment: str) -> float:

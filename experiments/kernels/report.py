@@ -1,6 +1,6 @@
 """The results of the benchmark, its targets, and the sections of docs/performance-kernels.md."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,17 +11,7 @@ from experiments.kernels import rivals
 from experiments.kernels.fresh_process import Growth, Startup
 from experiments.kernels.speed import Speed
 from experiments.plots import PLAIN
-from load_tests.harness.report import (
-    Target,
-    at_least,
-    at_most,
-    machine_list,
-    misses,
-    shown,
-    table,
-    table_of,
-    targets_table,
-)
+from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, shown, table_of, targets_table
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
@@ -42,12 +32,10 @@ class Results:
     scaling: list[Speed]
 
     def speed(self, algorithm: str) -> Speed:
-        """Return the speed of a learner in the large table."""
         return next(speed for speed in self.speeds if speed.algorithm == algorithm)
 
 
 def targets(results: Results) -> list[Target]:
-    """Compare the results with all targets of speed and memory."""
     cs_ssol, fsol = results.speed("cs-ssol"), results.speed("fsol")
     dict_time, start = results.dicts[rivals.DICT_SLUICE], results.startup
     most = max(max(g.table_bytes_per_feature, g.peak_bytes_per_feature or 0.0) for g in results.growths)
@@ -65,24 +53,35 @@ def targets(results: Results) -> list[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    """Return the generated sections by name."""
-    start = results.startup
-    fullest = max((s for s in results.scaling if s.algorithm == "cs-ssol"), key=lambda s: s.load)
+    start, speeds, ours = results.startup, results.speeds, results.speed("cs-ssol").nanoseconds
+    own = {speed.algorithm.upper(): rivals.Cost(speed.nanoseconds, speed.nanoseconds) for speed in speeds[:2]}
+    costs: list[tuple[str, Callable[[Speed], object]]] = [
+        ("ns per non-zero", lambda s: f"{s.nanoseconds:.1f}"),
+        ("limit, ns", lambda s: f"{s.limit_nanoseconds:.1f}"),
+    ]
     return {
         "machine": machine_list(results.machine, results.load_averages, own="1 to 2"),
         "targets": f"{targets_table(found)}\n\n{misses(found)}",
-        "learners": f"Stream form, {results.speeds[0].features:,} features.\n\n"
+        "learners": f"Stream form, {speeds[0].features:,} features.\n\n"
         + table_of(
-            results.speeds,
+            speeds,
             ("learner", lambda s: s.algorithm),
             ("bytes per row", lambda s: s.row_bytes),
-            ("ns per non-zero", lambda s: f"{s.nanoseconds:.1f}"),
-            ("limit, ns", lambda s: f"{s.limit_nanoseconds:.1f}"),
+            *costs,
             ("ratio", lambda s: f"{s.ratio:.2f}"),
             ("examples with a loss", lambda s: f"{s.learnt:.0%}"),
         ),
-        "rivals": _rivals_table(results),
-        "dicts": table(("100 features", "microseconds"), ((name, f"{us:.1f}") for name, us in results.dicts.items())),
+        "rivals": table_of(
+            (own | results.rivals).items(),
+            ("learner", lambda row: row[0]),
+            ("ns per non-zero by the clock", lambda row: f"{row[1].elapsed:.1f}"),
+            ("times CS-SSOL", lambda row: f"{row[1].elapsed / ours:.1f}"),
+            ("ns of all cores", lambda row: f"{row[1].processor:.1f}"),
+            ("times CS-SSOL", lambda row: f"{row[1].processor / ours:.1f}"),
+        ),
+        "dicts": table_of(
+            results.dicts.items(), ("100 features", lambda row: row[0]), ("microseconds", lambda row: f"{row[1]:.1f}")
+        ),
         "memory": table_of(
             results.growths,
             ("features at a doubling", lambda g: f"{g.features:,}"),
@@ -90,22 +89,15 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
             ("peak of the process, bytes per feature", lambda g: shown(g.peak_bytes_per_feature, ".1f")),
         ),
         "start": (
-            f"Import to first score: {start.warm:.2f} s with compiled kernels; importing Numba alone: "
-            f"{start.numba:.2f} s. Compiling what the first score needs takes {start.cold:.0f} s, once; `make setup` "
-            "does it."
+            f"Import to first score: {start.warm:.2f} s with compiled kernels, {start.cold:.0f} s without; "
+            f"importing Numba alone: {start.numba:.2f} s."
         ),
-        "scaling": (
-            f"The load of the table matters, too: in a fuller one rows lie farther from their places. It doubles at a "
-            f"load of 0.8; just before, at {fullest.features:,} features, CS-SSOL takes {fullest.nanoseconds:.1f} ns, "
-            f"{fullest.ratio:.1f} times the limit.\n\n"
-        )
-        + table_of(
+        "scaling": table_of(
             results.scaling,
             ("learner", lambda s: s.algorithm),
             ("features", lambda s: f"{s.features:,}"),
             ("load of the table", lambda s: f"{s.load:.2f}"),
-            ("ns per non-zero", lambda s: f"{s.nanoseconds:.1f}"),
-            ("limit, ns", lambda s: f"{s.limit_nanoseconds:.1f}"),
+            *costs,
         ),
     }
 
@@ -128,19 +120,6 @@ def draw(speeds: Sequence[Speed], path: Path) -> None:
         axes.grid(visible=True, color="#dddddd")
         axes.legend(frameon=False)
         figure.savefig(path, metadata={"Date": None})
-
-
-def _rivals_table(results: Results) -> str:
-    ours = results.speed("cs-ssol").nanoseconds
-    own = {speed.algorithm.upper(): rivals.Cost(speed.nanoseconds, speed.nanoseconds) for speed in results.speeds[:2]}
-    return table_of(
-        (own | results.rivals).items(),
-        ("learner", lambda row: row[0]),
-        ("ns per non-zero by the clock", lambda row: f"{row[1].elapsed:.1f}"),
-        ("times CS-SSOL", lambda row: f"{row[1].elapsed / ours:.1f}"),
-        ("ns of all cores", lambda row: f"{row[1].processor:.1f}"),
-        ("times CS-SSOL", lambda row: f"{row[1].processor / ours:.1f}"),
-    )
 
 
 def _faster_than_vw(name: str, cost: rivals.Cost, ours: Speed) -> list[Target]:

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +17,8 @@ from app.learning.config import config_of
 from app.learning.example import example_of
 from app.learning.model import Model
 from experiments.kernels.zipf import NONZEROS, SEED, Stream, zipf_stream
+from experiments.quality.libraries import CLASSES, csr_matrix, write_vw
+from kernels.arrays import Floats
 from kernels.examples.canonical import canonical
 from load_tests.harness.rounds import Seconds, best_seconds
 
@@ -36,13 +36,8 @@ NAMESPACES = ("token", "host", "path", "header", "sender")
 NO_BIAS = np.uint64(0)
 
 DICT_SLUICE = "Sluice, from dict to learnt"
-DICT_ENCODE = "... of it: hash names, check values"
-DICT_CANONICAL = "... of it: sort, merge, normalise"
-DICT_LEARN = "... of it: look up and learn"
 DICT_JSON = "msgspec.json.decode to that dict"
 DICT_RIVER = "river FTRL learn_one"
-
-csr_array = import_module("scipy.sparse").csr_array  # scipy comes with scikit-learn and has no types
 
 Run = Callable[[], object]
 
@@ -56,7 +51,6 @@ class Cost:
 
     @property
     def cores(self) -> float:
-        """Return the number of busy cores."""
         return self.processor / self.elapsed
 
 
@@ -64,57 +58,55 @@ class Cost:
 def rivals(stream: Stream) -> Iterator[dict[str, Run]]:
     """Yield runs to be timed, with warm weights as far as the library allows."""
     with TemporaryDirectory() as folder:
-        yield {**_vw(stream, Path(folder)), SKLEARN: _sklearn(stream), RIVER: _river(stream)}
+        # river learns the first examples only: its model holds their features alone, which is in its favour.
+        river = _river(_dicts(stream, str, RIVER_EXAMPLES), stream.labels)
+        yield {**_vw(stream, Path(folder)), SKLEARN: _sklearn(stream), RIVER: river}
 
 
 def costs(seconds: dict[str, Seconds], stream: Stream) -> dict[str, Cost]:
     """Return the cost of each library; of VW also that of a whole first run."""
     found: dict[str, Cost] = {}
+
+    def add(name: str, elapsed: float, processor: float, nonzeros: int) -> None:
+        found[name] = Cost(elapsed / nonzeros * 1e9, processor / nonzeros * 1e9)
+
     for name in VW_OPTIONS:
         once, often = seconds[name], seconds[f"{name}, {PASSES} passes"]
         further = (PASSES - 1) * stream.nonzeros
-        found[name] = _cost(often.elapsed - once.elapsed, often.processor - once.processor, further)
-        found[f"{name}, whole first run"] = _cost(once.elapsed, once.processor, stream.nonzeros)
+        add(name, often.elapsed - once.elapsed, often.processor - once.processor, further)
+        add(f"{name}, whole first run", once.elapsed, once.processor, stream.nonzeros)
     for name, nonzeros in ((SKLEARN, stream.nonzeros), (RIVER, RIVER_EXAMPLES * NONZEROS)):
-        found[name] = _cost(seconds[name].elapsed, seconds[name].processor, nonzeros)
+        add(name, seconds[name].elapsed, seconds[name].processor, nonzeros)
     return found
-
-
-def _cost(elapsed: float, processor: float, nonzeros: int) -> Cost:
-    return Cost(elapsed / nonzeros * 1e9, processor / nonzeros * 1e9)
-
-
-def _dicts(stream: Stream) -> Iterator[dict[str, float]]:
-    for at in range(0, stream.nonzeros, NONZEROS):
-        columns, values = stream.columns[at : at + NONZEROS], stream.column_values[at : at + NONZEROS]
-        yield dict(zip(map(str, columns.tolist()), values.tolist(), strict=True))
 
 
 def _sklearn(stream: Stream) -> Run:
     """Learn in one call without shuffling: nothing but learning."""
-    examples = csr_array(
-        (stream.column_values, stream.columns, stream.starts.astype(np.int32)),
-        shape=(stream.labels.size, stream.features),
-    )
+    shape = (stream.labels.size, stream.features)
+    examples = csr_matrix((stream.column_values, stream.columns, stream.starts.astype(np.int32)), shape=shape)
     model = SGDClassifier(shuffle=False)
-    return lambda: model.partial_fit(examples, stream.labels, classes=[-1.0, 1.0])
+    return lambda: model.partial_fit(examples, stream.labels, classes=CLASSES)
 
 
-def _river(stream: Stream) -> Run:
-    """Learn the first examples only: the model holds their features alone, which is in its favour."""
-    examples = list(islice(_dicts(stream), RIVER_EXAMPLES))
+def _river(examples: list[dict[str, float]], labels: Floats) -> Run:
     model = linear_model.LogisticRegression(optimizer=optim.FTRLProximal())
 
     def learn() -> None:
-        for example, label in zip(examples, stream.labels.tolist(), strict=False):
+        for example, label in zip(examples, labels.tolist(), strict=False):  # labels are flipped between rounds
             model.learn_one(example, label > 0.0)
 
     return learn
 
 
+def _dicts(stream: Stream, name: Callable[[int], str], examples: int) -> list[dict[str, float]]:
+    rows, values = (each.reshape(-1, NONZEROS)[:examples] for each in (stream.columns, stream.column_values))
+    pairs = zip(rows.tolist(), values.tolist(), strict=True)
+    return [{name(column): value for column, value in zip(*both, strict=True)} for both in pairs]
+
+
 def _vw(stream: Stream, folder: Path) -> dict[str, Run]:
     text, cache = folder / "stream.vw", folder / "stream.cache"
-    _write_text(stream, text)
+    write_vw(text, stream.starts, stream.columns, stream.column_values, stream.labels)
     _learn_with_vw(text, cache, [], "creating cache_file")
     runs: dict[str, Run] = {}
     for name, options in VW_OPTIONS.items():
@@ -133,56 +125,33 @@ def _learn_with_vw(text: Path, cache: Path, options: list[str], expected: str) -
     assert expected in log, log
 
 
-def _write_text(stream: Stream, path: Path) -> None:
-    with path.open("w") as file:
-        for example, label in zip(_dicts(stream), stream.labels.tolist(), strict=True):
-            pairs = " ".join(f"{column}:{value:.7g}" for column, value in example.items())
-            file.write(f"{label:g} | {pairs}\n")
-
-
 def microseconds_per_example() -> dict[str, float]:
-    """Return the microseconds per example of the best run over all examples."""
-    best = best_seconds(_dict_candidates())
-    return {name: seconds.elapsed / DICT_EXAMPLES * 1e6 for name, seconds in best.items()}
-
-
-def _dict_candidates() -> dict[str, Run]:
-    texts = _json_texts()
-    dicts = [msgspec.json.decode(text) for text in texts]
-    labels = np.random.default_rng(SEED).choice([1, -1], DICT_EXAMPLES).tolist()
+    """Return the microseconds per example of the best run over all examples as dicts."""
+    stream = zipf_stream(VOCABULARY, DICT_EXAMPLES)
+    dicts = _dicts(replace(stream, column_values=stream.column_values.round(4)), _names().__getitem__, DICT_EXAMPLES)
+    texts = [msgspec.json.encode(features) for features in dicts]
+    drawn = np.random.default_rng(SEED).choice([1, -1], DICT_EXAMPLES)
+    labels = drawn.tolist()
+    pairs = list(zip(dicts, labels, strict=True))
     examples = [example_of(features) for features in dicts]
     model = Model(config_of({}))
     ready = [canonical(example.keys, example.values, model.config.l2, NO_BIAS) for example in examples]
     learn, settings = model.config.algorithm.learn, model.config.settings()
-    river = linear_model.LogisticRegression(optimizer=optim.FTRLProximal())
-    pairs = list(zip(dicts, labels, strict=True))
 
     def learn_ready() -> None:
         for (keys, values), label in zip(ready, labels, strict=True):
             learn(model.memory.rows, model.dense, model.tally, keys, values, float(label), settings)
 
-    def learn_with_river() -> None:
-        for features, label in pairs:
-            river.learn_one(features, label > 0)
-
-    return {
+    candidates: dict[str, Run] = {
         DICT_SLUICE: lambda: [model.learn(example_of(features), label) for features, label in pairs],
-        DICT_ENCODE: lambda: [example_of(features) for features in dicts],
-        DICT_CANONICAL: lambda: [canonical(e.keys, e.values, True, NO_BIAS) for e in examples],  # noqa: FBT003
-        DICT_LEARN: learn_ready,
+        "... of it: hash names, check values": lambda: [example_of(features) for features in dicts],
+        "... of it: sort, merge, normalise": lambda: [canonical(e.keys, e.values, True, NO_BIAS) for e in examples],  # noqa: FBT003
+        "... of it: look up and learn": learn_ready,
         DICT_JSON: lambda: [msgspec.json.decode(text) for text in texts],
-        DICT_RIVER: learn_with_river,
+        DICT_RIVER: _river(dicts, drawn),
     }
-
-
-def _json_texts() -> list[bytes]:
-    names = _names()
-    stream = zipf_stream(VOCABULARY, DICT_EXAMPLES)
-    columns, values = stream.columns.reshape(-1, NONZEROS), stream.column_values.reshape(-1, NONZEROS).round(4)
-    return [
-        msgspec.json.encode({names[c]: v for c, v in zip(*row, strict=True)})
-        for row in zip(columns.tolist(), values.tolist(), strict=True)
-    ]
+    best = best_seconds(candidates)
+    return {name: seconds.elapsed / DICT_EXAMPLES * 1e6 for name, seconds in best.items()}
 
 
 def _names() -> list[str]:

@@ -1,9 +1,6 @@
-"""Nanoseconds per non-zero of the stream form of each learner, beside the limit on the same table.
+"""Cost of each learner in stream form, beside a kernel that only reads and writes the rows of the same stream."""
 
-The limit is a kernel that only reads and writes the rows of a stream, found beforehand, with the best prefetching.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +14,7 @@ from kernels.compiler import kernel
 from kernels.learner import totals as place
 from kernels.registry import ALGORITHMS
 from kernels.table.rows import ONE, Fresh, fetch, find
-from load_tests.harness.rounds import ROUNDS, Seconds, best_seconds
+from load_tests.harness.rounds import Seconds, best_seconds
 
 SEVERAL = tuple(name for name in ALGORITHMS if not name.endswith("-full"))  # the others keep a matrix
 DISTANCES = (8, 16, 32, 64, 128)  # in non-zeros; and once without prefetching, which is best for a table in the cache
@@ -38,62 +35,52 @@ class Speed:
 
     @property
     def ratio(self) -> float:
-        """Return the cost as a multiple of the limit."""
         return self.nanoseconds / self.limit_nanoseconds
 
 
-class Contest:
-    """Learners that take turns with their limits, and with other candidates; their tables hold every feature."""
-
-    def __init__(self, algorithms: tuple[str, ...], stream: Stream, every_feature: Stream) -> None:
-        self._stream = stream
-        self._models = {name: _filled(name, every_feature) for name in algorithms}
-
-    def candidates(self) -> dict[str, Callable[[], object]]:
-        """Return the learners by name, and the candidates for each one's limit."""
-        found: dict[str, Callable[[], object]] = {}
-        for name, model in self._models.items():
-            found |= {f"{name} limit {ahead}": run for ahead, run in _limits(model, self._stream).items()}
-            found[name] = partial(_learn, model, self._stream)
-        return found
-
-    def speeds(self, seconds: dict[str, Seconds]) -> list[Speed]:
-        """Convert times to costs."""
-        per_nonzero, found = 1e9 / self._stream.nonzeros, []
-        for name, model in self._models.items():
-            limit = min(taken.elapsed for key, taken in seconds.items() if key.startswith(f"{name} limit"))
-            self._stream.flip_labels()
-            scores = _learn(model, self._stream)
-            found.append(
-                Speed(
-                    algorithm=name,
-                    features=model.features,
-                    load=model.features / (1 << int(model.tally[place.BITS])),
-                    row_bytes=8 * model.width,
-                    nanoseconds=seconds[name].elapsed * per_nonzero,
-                    limit_nanoseconds=limit * per_nonzero,
-                    learnt=float((self._stream.labels * scores < 1.0).mean()),
-                )
-            )
-        return found
+def measure(algorithms: Iterable[str], stream: Stream, every_feature: Stream) -> list[Speed]:
+    models = {name: filled_model(name, every_feature) for name in algorithms}
+    return speeds(models, stream, best_seconds(candidates(models, stream), before_round=stream.flip_labels))
 
 
-def measure(algorithms: tuple[str, ...], stream: Stream, every_feature: Stream, rounds: int = ROUNDS) -> list[Speed]:
-    """Let these learners take turns."""
-    contest = Contest(algorithms, stream, every_feature)
-    return contest.speeds(best_seconds(contest.candidates(), rounds, stream.flip_labels))
-
-
-def _learn(model: Model, stream: Stream) -> Floats:
-    return model.stream(stream.starts, stream.keys, stream.values, stream.labels)
-
-
-def _filled(algorithm: str, every_feature: Stream) -> Model:
+def filled_model(algorithm: str, every_feature: Stream) -> Model:
     """Return a model that has learnt every feature once, its table grown step by step on the way."""
     model = Model(config_of({"algorithm": algorithm, "max_features": 1 << 31}))
     _learn(model, every_feature)
     assert model.features == every_feature.features
     return model
+
+
+def candidates(models: Mapping[str, Model], stream: Stream) -> dict[str, Callable[[], object]]:
+    """Return the learners by name, and the candidates for each one's limit."""
+    found: dict[str, Callable[[], object]] = {}
+    for name, model in models.items():
+        found |= {f"{name} limit {ahead}": run for ahead, run in _limits(model, stream).items()}
+        found[name] = partial(_learn, model, stream)
+    return found
+
+
+def speeds(models: Mapping[str, Model], stream: Stream, seconds: Mapping[str, Seconds]) -> list[Speed]:
+    per_nonzero, found = 1e9 / stream.nonzeros, []
+    for name, model in models.items():
+        limit = min(taken.elapsed for key, taken in seconds.items() if key.startswith(f"{name} limit"))
+        stream.flip_labels()
+        found.append(
+            Speed(
+                algorithm=name,
+                features=model.features,
+                load=model.features / (1 << int(model.tally[place.BITS])),
+                row_bytes=8 * model.width,
+                nanoseconds=seconds[name].elapsed * per_nonzero,
+                limit_nanoseconds=limit * per_nonzero,
+                learnt=float((stream.labels * _learn(model, stream) < 1.0).mean()),
+            )
+        )
+    return found
+
+
+def _learn(model: Model, stream: Stream) -> Floats:
+    return model.stream(stream.starts, stream.keys, stream.values, stream.labels)
 
 
 def _limits(model: Model, stream: Stream) -> dict[int, Callable[[], object]]:

@@ -33,7 +33,6 @@ class Stream:
 
     @property
     def nonzeros(self) -> int:
-        """Return the non-zeros of all examples."""
         return self.keys.size
 
     def flip_labels(self) -> None:

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 
 from experiments.examples import Examples
-from experiments.paper.evaluation import Run, play
+from experiments.paper.evaluation import Run, Split, play
 from experiments.paper.protocol import LEARNERS, Setting
 from experiments.paper.search import Chosen, Search, folds_of, lambdas, tolerance
-from experiments.paper.split import Split
 
 GRID_SEED: Final = 1_000
 Figure = Callable[[Run], float]  # a figure of a run
@@ -25,11 +24,9 @@ class Point(msgspec.Struct, frozen=True):
 
     @property
     def sparsity(self) -> float:
-        """Return the mean over the repeats."""
         return fmean(run.sparsity for run in self.runs)
 
     def value(self, figure: Figure) -> "Value":
-        """Return mean and deviation of a figure."""
         found = [figure(run) for run in self.runs]
         return Value(fmean(found), stdev(found) if len(found) > 1 else 0.0)
 
@@ -41,6 +38,11 @@ class Fit(msgspec.Struct, frozen=True):
     chosen: Chosen
     curve: list[Point]
 
+    def setting_at(self, level: float) -> dict[str, float]:
+        """Return the settings, with the lambda whose sparsity is nearest to a level in the first repeat."""
+        point = min(self.curve, key=lambda each: abs(each.runs[0].sparsity - level))
+        return {**self.chosen.setting, "lambda": point.strength}
+
 
 class Fits(msgspec.Struct, frozen=True):
     """A learner on a set."""
@@ -50,12 +52,25 @@ class Fits(msgspec.Struct, frozen=True):
     fits: list[Fit]  # of the wider grid only if it led to other settings
 
     def on(self, grid: str) -> Fit:
-        """Return the fit of a grid."""
         return next((fit for fit in self.fits if fit.grid == grid), self.fits[0])
 
     def at(self, grid: str, level: float | None, figure: Figure) -> "Value | None":
-        """Read the curve of a grid at a sparsity."""
-        return at(self.on(grid).curve, level, figure)
+        """Read the curve of a grid at a sparsity, or at lambda 0 for None; None if the sparsity was not reached.
+
+        A point within tolerance counts as it is; else the value lies between two points. Near a cliff, interpolation
+        would describe neither side. A learner without lambda, or sparser at lambda 0, has its value everywhere.
+        """
+        points = sorted(self.on(grid).curve, key=lambda point: point.sparsity)
+        if level is None or len(points) == 1:
+            return min(self.on(grid).curve, key=lambda point: point.strength).value(figure)
+        closest = min(points, key=lambda point: abs(point.sparsity - level))
+        if abs(closest.sparsity - level) <= tolerance(level):
+            return closest.value(figure)
+        places = [point.sparsity for point in points]
+        if level > places[-1]:
+            return None
+        means, deviations = zip(*(point.value(figure) for point in points), strict=True)
+        return Value(float(np.interp(level, places, means)), float(np.interp(level, places, deviations)))
 
 
 class Value(NamedTuple):
@@ -65,7 +80,6 @@ class Value(NamedTuple):
     deviation: float
 
     def __str__(self) -> str:
-        """Format as percent."""
         return f"{100 * self.mean:.2f} ± {100 * self.deviation:.2f}"
 
 
@@ -85,7 +99,7 @@ def fit(  # noqa: PLR0913 - the arguments of a task
     split = Split.open(folder, rare=rare, l2=l2)
     changed = LEARNERS[learner].changed(options)
     rows = split.rows(GRID_SEED)
-    count = int(np.searchsorted(np.cumsum(np.diff(split.train.examples.starts)[rows]), grid_nonzeros, side="right"))
+    count = int(np.searchsorted(np.cumsum(np.diff(split.train.starts)[rows]), grid_nonzeros, side="right"))
     (block,) = split.train.blocks(rows[:count], l2=l2, nonzeros=grid_nonzeros)
     search = Search(changed, folds_of(block), rare)
     paper = search.on_grid(grid_step)
@@ -98,7 +112,6 @@ def fit(  # noqa: PLR0913 - the arguments of a task
 
 
 def error(run: Run) -> float:
-    """Return the error rate."""
     return run.error
 
 
@@ -108,32 +121,11 @@ def balanced(run: Run) -> float:
     return run.balanced
 
 
-def at(curve: Sequence[Point], level: float | None, figure: Figure) -> Value | None:
-    """Read a curve at a sparsity, or at lambda 0 for None; return None if the sparsity was not reached.
-
-    A point within tolerance counts as it is; else the value lies between two points. Near a cliff, interpolation would
-    describe neither side. A learner without lambda, or one that is sparser at lambda 0, has its value everywhere.
-    """
-    points = sorted(curve, key=lambda point: point.sparsity)
-    if level is None or len(points) == 1:
-        return min(curve, key=lambda point: point.strength).value(figure)
-    places = [point.sparsity for point in points]
-    closest = min(points, key=lambda point: abs(point.sparsity - level))
-    if abs(closest.sparsity - level) <= tolerance(level):
-        return closest.value(figure)
-    if level > places[-1]:
-        return None
-    means, deviations = zip(*(point.value(figure) for point in points), strict=True)
-    return Value(float(np.interp(level, places, means)), float(np.interp(level, places, deviations)))
-
-
 def by_learner(found: Mapping[str, Fits], name: str) -> dict[str, Fits]:
-    """Return all learners on a set."""
     return {fits.learner: fits for fits in found.values() if fits.set == name}
 
 
 def sets_in(found: Mapping[str, Fits]) -> list[str]:
-    """Return the sets that were played, in order."""
     return list(dict.fromkeys(fits.set for fits in found.values()))
 
 
@@ -145,7 +137,7 @@ def _curves(settings: list[Setting], split: Split, repeats: int, levels: Sequenc
         train = split.trained(repeat)
         for each, points in zip(settings, found, strict=True):
             for strength, runs in points.items():
-                runs.append(play(_with(each, strength), train, tests))
+                runs.append(_play(each, strength, train, tests))
     return [[Point(strength, runs) for strength, runs in points.items()] for points in found]
 
 
@@ -155,12 +147,13 @@ def _first(
     known: dict[float, Run] = {}
 
     def sparsity_at(strength: float) -> float:
-        known[strength] = play(_with(setting, strength), train, tests)
+        known[strength] = _play(setting, strength, train, tests)
         return known[strength].sparsity
 
-    chosen = lambdas(sparsity_at, levels) if levels else [0.0]
-    return {strength: [known.get(strength) or play(setting, train, tests)] for strength in chosen}
+    if not levels:
+        sparsity_at(0.0)
+    return {strength: [known[strength]] for strength in (lambdas(sparsity_at, levels) if levels else known)}
 
 
-def _with(setting: Setting, strength: float) -> Setting:
-    return {**setting, "lambda": strength} if strength else setting
+def _play(setting: Setting, strength: float, train: Iterable[Examples], tests: Iterable[Examples]) -> Run:
+    return play({**setting, "lambda": strength} if strength else setting, train, tests)

@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.paper import sparsity, timing
-from experiments.paper.drift import study as drift
+from experiments.paper import drift, regret, sparsity, timing
 from experiments.paper.protocol import Sizes
-from experiments.paper.regret import study as regret
-from experiments.preparation import STUDY as SETS
-from experiments.preparation import Facts, preparations, sets_folder
+from experiments.preparation import Facts, prepare_sets, sets_folder
 from experiments.sets import SOURCES
 from experiments.tasks import Found, log, missing_of, run
 
@@ -33,18 +30,15 @@ class Plan:
     only: Sequence[str] = ()
 
     def folders(self, names: Sequence[str], *, with_given: bool = False) -> list[Path]:
-        """Return the folders of those sets that take part."""
         chosen = [name for name in names if name in self.names]
         return [sets_folder(self.work) / name for name in [*chosen, *(self.given if with_given else ())]]
 
     @property
     def names(self) -> list[str]:
-        """Return the sets that are wanted and present."""
         return [name for name in self.wanted if not SOURCES[name].absent()]
 
     @property
     def wanted(self) -> list[str]:
-        """Return the sets that are wanted."""
         return [name for name in dict.fromkeys((*EVEN, *RARE)) if not self.only or name in self.only]
 
 
@@ -59,26 +53,20 @@ class Findings:
     resumed: int = 0  # tasks that an earlier run had done
 
     def of(self, study: str) -> Mapping[str, Any]:
-        """Return the results of a study by the names of its tasks."""
         return self.found.get(study, {})
 
 
 def run_plan(plan: Plan) -> Findings:
-    """Run everything."""
     start, sizes, results = time.monotonic(), plan.sizes, plan.work / "results"
     for name in plan.wanted:
         if absent := SOURCES[name].absent():
             log(f"{name} is left out: {absent[0]} is absent (SLUICE_DATA names the folder)")
-    prepared = preparations(plan.names, dict(plan.given), plan.work, sizes.examples)
-    facts = run(prepared, sets_folder(plan.work), plan.processes)[SETS]
-
+    facts = prepare_sets(plan.names, plan.given, plan.work, sizes.examples, plan.processes)
     some = slice(1) if sizes.is_quick else slice(None)
-    tasks = sparsity.even_tasks(plan.folders(EVEN, with_given=True), sizes)
-    tasks += sparsity.rare_tasks(plan.folders(RARE), sizes)
+    tasks = sparsity.curve_tasks(plan.folders(EVEN, with_given=True), plan.folders(RARE), sizes)
     tasks += sparsity.option_tasks(plan.folders(OPTIONS_EVEN[some]), plan.folders(OPTIONS_RARE[some]), sizes)
     if not plan.only:
-        tasks += regret.tasks(sizes)
-        tasks += [task for task in drift.tasks(sizes) if not SOURCES[drift.source_of(task)].absent()]
+        tasks += regret.tasks(sizes) + drift.tasks(sizes)
     resumed = len(tasks) - len(missing_of(tasks, results))
     found = run(tasks, results, plan.processes)
     even = found[sparsity.EVEN]

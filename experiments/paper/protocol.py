@@ -46,7 +46,6 @@ class Sizes:
 
     @property
     def is_quick(self) -> bool:
-        """Return whether this is a trial."""
         return self.examples is not None
 
 

@@ -1,7 +1,7 @@
 """Search for settings by cross-validation, and for the lambdas that lead to given sparsities."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Final
@@ -31,20 +31,13 @@ MOST: Final = 1e9
 STEPS: Final = 7  # of bisection, for one level
 
 
-class Tried(msgspec.Struct, frozen=True):
-    """A setting and its loss (error, or 1 - balanced accuracy) in each fold in which it was tried."""
-
-    setting: dict[str, float]
-    losses: list[float]
-
-
 class Chosen(msgspec.Struct, frozen=True):
-    """The best setting of a search, its parameters at the edge of the grid, and all settings that were tried."""
+    """The best setting of a search, its parameters at the edge of the grid, and the number of settings tried."""
 
     setting: dict[str, float]
-    loss: float
+    loss: float  # error, or 1 - balanced accuracy
     at_edge: list[str]
-    tried: list[Tried]
+    tried: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +54,25 @@ class Search:
         axes = [(RATES if kind == RATE else OTHERS)[::step] for kind in self.learner.tuned.values()]
         points = sorted(product(*axes), key=lambda point: self._loss(point, 0))
         staying = points[: max(STAYING_AT_LEAST, math.ceil(STAYING * len(points)))]
-        return self._chosen(min(staying, key=self._mean), points, [(axis[0], axis[-1]) for axis in axes])
+        return self._chosen(min(staying, key=self._mean), len(points), [(axis[0], axis[-1]) for axis in axes])
 
     def beyond(self, start: dict[str, float]) -> Chosen:
         """Go step by step to a better neighbour, until there is none."""
         here = tuple(round(math.log2(start[name])) for name in self.learner.tuned)
         seen = {here}
         while True:
-            neighbours = _neighbours(here)
+            moves = product((-1, 0, 1), repeat=len(here))
+            neighbours = [tuple(at + by for at, by in zip(here, move, strict=True)) for move in moves if any(move)]
+            neighbours = [point for point in neighbours if max(map(abs, point)) <= FARTHEST]
             around = [point for point in neighbours if self._loss(point, 0) <= HOPELESS * self._loss(here, 0)]
             seen.update(neighbours)
             best = min([here, *around], key=self._mean)  # the first of several: it stays in place
             if best == here:
-                return self._chosen(here, seen, [(-FARTHEST, FARTHEST)] * len(here))
+                return self._chosen(here, len(seen), [(-FARTHEST, FARTHEST)] * len(here))
             here = best
 
-    def _chosen(self, best: Point, points: Iterable[Point], ends: Sequence[tuple[int, int]]) -> Chosen:
+    def _chosen(self, best: Point, tried: int, ends: Sequence[tuple[int, int]]) -> Chosen:
         at_edge = [name for name, at, end in zip(self.learner.tuned, best, ends, strict=True) if at in end]
-        folds = range(len(self.folds))
-        tried = [
-            Tried(self._setting(point), [self.known[point, fold] for fold in folds if (point, fold) in self.known])
-            for point in sorted(points)
-        ]
         return Chosen(self._setting(best), self._mean(best), at_edge, tried)
 
     def _setting(self, point: Point) -> dict[str, float]:
@@ -124,8 +114,12 @@ def lambdas(sparsity_at: Sparsity, levels: Sequence[float]) -> list[float]:
     low = max(min(levels), known[0.0] + tolerance(min(levels)))  # some weights are 0 at any lambda
     while at(strength) > low and strength > LEAST:
         strength /= FACTOR
-    for level in levels:
-        _bisect(at, known, level)
+    for level, _ in product(levels, range(STEPS)):
+        below = max((s for s in known if known[s] <= level), default=0.0)
+        above = min((s for s in known if known[s] > level and s > below), default=math.inf)
+        closest = min(abs(found - level) for found in known.values())
+        if closest > tolerance(level) and not math.isinf(above) and below > 0.0 and above / below >= 1.0 + 1e-6:
+            at(math.sqrt(below * above))
     chosen = {min(known, key=lambda strength: abs(known[strength] - level)) for level in levels}
     return sorted({0.0} | chosen)
 
@@ -133,19 +127,3 @@ def lambdas(sparsity_at: Sparsity, levels: Sequence[float]) -> list[float]:
 def tolerance(level: float) -> float:
     """Return how close is close enough: a tenth of what is left, since the curve is steepest at its ends."""
     return min(0.02, 0.1 * (1.0 - level))
-
-
-def _bisect(at: Sparsity, known: dict[float, float], level: float) -> None:
-    for _ in range(STEPS):
-        below = max((s for s in known if known[s] <= level), default=0.0)
-        above = min((s for s in known if known[s] > level and s > below), default=math.inf)
-        closest = min(abs(found - level) for found in known.values())
-        if closest <= tolerance(level) or math.isinf(above) or below == 0.0 or above / below < 1.0 + 1e-6:
-            return
-        at(math.sqrt(below * above))
-
-
-def _neighbours(here: Point) -> list[Point]:
-    moves = product((-1, 0, 1), repeat=len(here))
-    found = [tuple(at + by for at, by in zip(here, move, strict=True)) for move in moves if any(move)]
-    return [point for point in found if max(map(abs, point)) <= FARTHEST]

@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
-from experiments.paper.curves import Fit, Fits, fit
-from experiments.paper.evaluation import learn
+from experiments.paper.curves import Fits, fit
+from experiments.paper.evaluation import Split, learn
 from experiments.paper.protocol import ALL, EVEN_ONES, LEARNERS, PAPERS, Setting, Sizes
-from experiments.paper.split import Split
 from experiments.sets.synthetic import EFFECTIVE, KEYS
 from experiments.tasks import Task
 
@@ -19,9 +18,7 @@ EVEN: Final = "sparsity"
 RARE: Final = "anomalies"
 OPTIONS: Final = "options"
 SELECTION: Final = "selection"
-NANOSECONDS: Final = 25.0  # of one non-zero, about
-EXAMPLE_NANOSECONDS: Final = 300.0
-RUNS: Final = 2.0  # for each level, to find its lambda
+NANOSECONDS: Final = 30.0  # of one non-zero, about
 SELECTION_LEVEL: Final = 0.9  # of the synthetic set: as many weights are left as features decide
 
 COMMON: Final[dict[str, Setting]] = {
@@ -54,20 +51,10 @@ class Kept(msgspec.Struct, frozen=True):
     evidence_noise: float
 
 
-class Selection(msgspec.Struct, frozen=True):
-    """The features that each learner keeps on the synthetic set, where it is known which of them decide."""
-
-    kept: list[Kept]
-
-
-def even_tasks(folders: Sequence[Path], sizes: Sizes) -> list[Task]:
-    """All learners without costs on each set."""
-    return [_task(EVEN, folder, name, sizes) for folder in folders for name in EVEN_ONES]
-
-
-def rare_tasks(folders: Sequence[Path], sizes: Sizes) -> list[Task]:
-    """All learners on each set, with anomalies at 1:99."""
-    return [_task(RARE, folder, name, sizes, rare=True) for folder in folders for name in ALL]
+def curve_tasks(even: Sequence[Path], rare: Sequence[Path], sizes: Sizes) -> list[Task]:
+    """All learners without costs on each set, and all learners with anomalies at 1:99."""
+    found = [_task(EVEN, folder, name, sizes) for folder in even for name in EVEN_ONES]
+    return found + [_task(RARE, folder, name, sizes, rare=True) for folder in rare for name in ALL]
 
 
 def option_tasks(even: Sequence[Path], rare: Sequence[Path], sizes: Sizes) -> list[Task]:
@@ -83,25 +70,25 @@ def option_tasks(even: Sequence[Path], rare: Sequence[Path], sizes: Sizes) -> li
 
 
 def selection_tasks(folder: Path, even: Mapping[str, Fits], options: Mapping[str, Fits]) -> list[Task]:
-    """One task, with the settings and lambdas that were found."""
-    entries = [_entry(even[f"{name} on {folder.name}"].fits[-1], name, {}) for name in (*PAPERS, "ftrl")]
-    on_theta = options.get(f"ssol on {folder.name}, threshold on theta")
-    if on_theta is not None:
-        entries.append(_entry(on_theta.fits[-1], "ssol", {"threshold_on": "theta"}))
+    entries: list[tuple[str, Setting]] = [
+        (name, {**even[f"{name} on {folder.name}"].fits[-1].setting_at(SELECTION_LEVEL)}) for name in (*PAPERS, "ftrl")
+    ]
+    if (on_theta := options.get(f"ssol on {folder.name}, threshold on theta")) is not None:
+        entries.append(("ssol", {**on_theta.fits[-1].setting_at(SELECTION_LEVEL), "threshold_on": "theta"}))
     return [Task(SELECTION, folder.name, 10.0, select, {"folder": str(folder), "entries": entries})]
 
 
-def select(folder: str, entries: list[dict[str, Any]]) -> Selection:
-    """Learn the first permutation, and count the weights."""
+def select(folder: str, entries: list[tuple[str, Setting]]) -> list[Kept]:
+    """Learn the first permutation of the synthetic set, where it is known which features decide; count the weights."""
     train = Split.open(folder).trained(0)
     deciding = np.sort(KEYS[:EFFECTIVE])
     found = []
-    for entry in entries:
-        survey = learn({**LEARNERS[entry["learner"]].options, **entry["setting"]}, train).model.survey()
+    for learner, setting in entries:
+        survey = learn({**LEARNERS[learner].options, **setting}, train).model.survey()
         is_deciding, is_kept = np.isin(survey.keys, deciding), survey.weights != 0.0
         found.append(
             Kept(
-                learner=entry["learner"] + (", threshold on theta" if "threshold_on" in entry["setting"] else ""),
+                learner=learner + (", threshold on theta" if "threshold_on" in setting else ""),
                 sparsity=1.0 - float(is_kept.mean()),
                 deciding=int((is_kept & is_deciding).sum()),
                 noise=int((is_kept & ~is_deciding).sum()),
@@ -109,12 +96,7 @@ def select(folder: str, entries: list[dict[str, Any]]) -> Selection:
                 evidence_noise=float(survey.evidence[~is_deciding].mean()),
             )
         )
-    return Selection(found)
-
-
-def _entry(fit: Fit, learner: str, options: dict[str, Any]) -> dict[str, Any]:
-    point = min(fit.curve, key=lambda each: abs(each.runs[0].sparsity - SELECTION_LEVEL))
-    return {"learner": learner, "setting": {**fit.chosen.setting, **options, "lambda": point.strength}}
+    return found
 
 
 def _task(  # noqa: PLR0913 - what a task is about
@@ -132,15 +114,8 @@ def _task(  # noqa: PLR0913 - what a task is about
         "grid_nonzeros": sizes.grid_nonzeros,
         "grid_step": sizes.grid_step,
     }
+    points = (11.0 / sizes.grid_step) ** len(LEARNERS[learner].tuned)
+    passes = points + len(sizes.levels) * (sizes.repeats + 2.0) * LEARNERS[learner].is_sparse
+    seconds = 1e-9 * NANOSECONDS * Split.open(folder, rare=rare).nonzeros * passes
     name = ", ".join(filter(None, [f"{learner} on {folder.name}", variant]))
-    return Task(study, name, _seconds(Split.open(folder, rare=rare), learner, sizes), fit, arguments)
-
-
-def _seconds(split: Split, name: str, sizes: Sizes) -> float:
-    learner, count = LEARNERS[name], split.rows(0).size
-    nonzeros = split.train.examples.keys.size / max(len(split.train), 1)
-    points = (11.0 / sizes.grid_step) ** len(learner.tuned)
-    grid = 2.5 * points * min(sizes.grid_nonzeros / max(nonzeros, 1.0), count)
-    runs = len(sizes.levels) * (sizes.repeats + RUNS) if learner.is_sparse else sizes.repeats
-    example = 1e-9 * (nonzeros * NANOSECONDS + EXAMPLE_NANOSECONDS)
-    return example * (grid + 2.0 * runs * (count + split.test_rows.size))
+    return Task(study, name, seconds, fit, arguments)

@@ -1,18 +1,16 @@
 """The time of one pass at several sparsities: learners take turns, one at a time, on an idle machine."""
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from experiments.examples import Examples
 from experiments.paper.curves import Fits
-from experiments.paper.evaluation import learn, sparsity_of
+from experiments.paper.evaluation import Split, learn
 from experiments.paper.protocol import LEARNERS, PAPERS, Setting
-from experiments.paper.split import Split
 from experiments.tasks import Task
 
 STUDY: Final = "timing"
@@ -52,44 +50,31 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 def tasks(folders: Sequence[Path], fits: Mapping[str, Fits], rounds: int) -> list[Task]:
-    """A task for each set, with the settings that were chosen there."""
-    return [
-        Task(STUDY, each.name, 60.0, measure, {"folder": str(each), "entries": _entries(each, fits), "rounds": rounds})
-        for each in folders
-    ]
+    found = []
+    for folder in folders:
+        entries: list[tuple[str, dict[str, float]]] = []
+        for name in LEARNERS_TIMED:
+            fit = fits[f"{name} on {folder.name}"].fits[-1]
+            settings = {setting["lambda"]: setting for setting in map(fit.setting_at, LEVELS)}
+            entries += [(name, settings[strength]) for strength in sorted(settings)]
+            if name in FORCED:
+                entries.append((name, {**fit.chosen.setting, "lambda": 0.0, "eta": TINY}))
+        arguments = {"folder": str(folder), "entries": entries, "rounds": rounds}
+        found.append(Task(STUDY, folder.name, 60.0, measure, arguments))
+    return found
 
 
-def measure(folder: str, entries: list[dict[str, Any]], rounds: int) -> Timing:
+def measure(folder: str, entries: list[tuple[str, Setting]], rounds: int) -> Timing:
     """Let all learn the same examples in turns; the first turn warms up, and gives sparsity and losses."""
     split = Split.open(folder)
     train = split.trained(0)
-    settings: list[Setting] = [{**LEARNERS[entry["learner"]].options, **entry["setting"]} for entry in entries]
-    looks = [_look(setting, train) for setting in settings]
-    seconds: list[list[float]] = [[] for _ in entries]
+    timed = []
+    for learner, chosen in entries:
+        looked = learn({**LEARNERS[learner].options, **chosen}, train)
+        forced = chosen.get("eta") == TINY
+        timed.append(Timed(learner, float(chosen["lambda"]), looked.sparsity, looked.losses, forced, []))
     for _ in range(rounds):
-        for times, setting in zip(seconds, settings, strict=True):
+        for each, (learner, chosen) in zip(timed, entries, strict=True):
             gc.collect()
-            times.append(learn(setting, train).seconds)
-    timed = [
-        Timed(entry["learner"], float(setting["lambda"]), *look, forced=setting.get("eta") == TINY, seconds=times)
-        for entry, setting, look, times in zip(entries, settings, looks, seconds, strict=True)
-    ]
+            each.seconds.append(learn({**LEARNERS[learner].options, **chosen}, train).seconds)
     return Timing(split.name, split.train_rows.size, split.nonzeros, timed)
-
-
-def _look(setting: Setting, train: Iterable[Examples]) -> tuple[float, float]:
-    model, _, losses = learn(setting, train)
-    return sparsity_of(model), losses
-
-
-def _entries(folder: Path, fits: Mapping[str, Fits]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for name in LEARNERS_TIMED:
-        fit = fits[f"{name} on {folder.name}"].fits[-1]
-        strengths = sorted(
-            {float(min(fit.curve, key=lambda p: abs(p.runs[0].sparsity - level)).strength) for level in LEVELS}
-        )
-        found += [{"learner": name, "setting": {**fit.chosen.setting, "lambda": strength}} for strength in strengths]
-        if name in FORCED:
-            found.append({"learner": name, "setting": {**fit.chosen.setting, "lambda": 0.0, "eta": TINY}})
-    return found

@@ -1,14 +1,11 @@
-"""Measure verdicts on real inputs beside other learners; print the tables, write docs/quality.md.
-
-The exit code is 1 if a target was missed.
-"""
+"""Measure verdicts on real inputs beside other learners, and write docs/quality.md; 1 if a target was missed."""
 
 import argparse
 import sys
 import time
 from pathlib import Path
 
-from experiments.preparation import preparations, sets_folder
+from experiments.preparation import prepare_sets, sets_folder
 from experiments.quality import costs
 from experiments.quality.libraries import CONTENDERS, is_installed
 from experiments.quality.report import Results, sections, targets
@@ -24,7 +21,6 @@ NO_BOGOFILTER = "bogofilter is not installed, so its rows are missing: on Debian
 
 
 def main() -> int:
-    """Return the exit code."""
     parser = argparse.ArgumentParser(prog="experiments.quality", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a trial with few examples, which writes nothing")
     parser.add_argument("--only", metavar="WORD", default="", help="sets with this in their name; writes nothing")
@@ -49,7 +45,7 @@ def measure(sizes: Sizes, names: list[str], work: Path) -> Results:
     """Play everything on all processors, then time what features cost."""
     start, load_before = time.monotonic(), machine.load_average()
     folder = sets_folder(work)
-    run(preparations(names, {}, work, sizes.examples), folder)
+    prepare_sets(names, {}, work, sizes.examples)
     contenders = {name: each for name, each in CONTENDERS.items() if not each.reads_raws or is_installed()}
     found = run(tasks(sizes, [folder / name for name in names], contenders), work / "results")[STUDY]
     outcomes: list[Outcome] = list(found.values())
@@ -57,9 +53,9 @@ def measure(sizes: Sizes, names: list[str], work: Path) -> Results:
     log("timing features")
     url_cost, mail_cost = costs.url_cost(), costs.mail_cost()
     peaks = {shape: costs.peak_ratio(shape) for shape in costs.SHAPES}
-    minutes = (time.monotonic() - start) / 60.0
+    took = f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"
     return Results(
-        machine=[*machine.description(PACKAGES), f"It took {minutes:.0f} minutes"],
+        machine=[*machine.description(PACKAGES), took],
         load_averages=(load_before, load_after),
         facts=[each for outcome in outcomes for each in outcome.facts],
         rows=[each for outcome in outcomes for each in outcome.rows],

@@ -50,12 +50,6 @@ class Contender:
             return self.grid
         return [{**options, WEIGHT: weight} for weight, options in product(RARE_WEIGHTS, self.grid)]
 
-    def seconds(self, examples: int, *, rare: bool) -> float:
-        """Estimate the duration on a stream."""
-        given = min(examples, self.limit or examples)
-        tried = min(given, self.tuned_on or given)
-        return 1e-6 * self.microseconds * ((len(self.settings(rare=rare)) - 1) * tried + given)
-
 
 def sluice(name: str = OURS, **config: Value) -> Contender:
     """Return Sluice with the settings that it ships with, unless others are given."""

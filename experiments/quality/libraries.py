@@ -5,19 +5,20 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 from vowpalwabbit import Workspace
 
 from experiments.examples import Examples
 from experiments.quality.contenders import SPARSE, WEIGHT, Contender, Options, Played, sluice
-from kernels.arrays import Floats
+from kernels.arrays import Floats, Ints
 
 STEPS = (1.0, 3.0, 10.0, 30.0)  # those that river ships with are far too small for examples of length 1
 SGD_GRID: tuple[Options, ...] = tuple(
@@ -37,7 +38,6 @@ csr_matrix = import_module("scipy.sparse").csr_matrix  # scipy comes with scikit
 
 
 def is_installed() -> bool:
-    """Return whether bogofilter is installed."""
     return shutil.which(BOGOFILTER) is not None
 
 
@@ -51,26 +51,24 @@ def play_vw(fixed: tuple[str, ...], stream: Examples, settings: Sequence[Options
             weight = float(options.get(WEIGHT, 1.0))
             text = Path(folder) / f"{weight:g}.vw"  # written once per weight
             if not text.exists():
-                _write_vw(stream, columns.tolist(), weight, text)
+                write_vw(text, stream.starts, columns, stream.values, stream.labels, weight)
             given = [part for name, value in options.items() if name != WEIGHT for part in (f"--{name}", str(value))]
-            found.append(Played(_vw_predictions(text, bits, [*fixed, *given])))
+            output = text.with_suffix(".predictions")
+            files = ["--data", str(text), "--cache_file", str(text.with_suffix(".cache")), "--predictions", str(output)]
+            Workspace(arg_list=[*files, "--bit_precision", str(bits), "--quiet", *fixed, *given]).finish()
+            found.append(Played(np.array([float(line.split()[0]) for line in output.read_text().splitlines()])))
     return found
 
 
-def _write_vw(stream: Examples, columns: list[int], weight: float, path: Path) -> None:
-    values, starts = stream.values.tolist(), stream.starts.tolist()
+def write_vw(  # noqa: PLR0913, PLR0917 - a matrix in CSR form has many parts
+    path: Path, starts: Ints, columns: NDArray[np.int32], values: Floats, labels: Floats, weight: float = 1.0
+) -> None:
+    """Write examples as Vowpal Wabbit reads them; `weight` is that of an anomaly."""
     with path.open("w") as file:
-        for i, label in enumerate(stream.labels.tolist()):
-            pairs = zip(columns[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]], strict=True)
+        for (first, last), label in zip(pairwise(starts.tolist()), labels.tolist(), strict=True):
             head = f"1 {weight:g}" if label > 0.0 else "-1"
+            pairs = zip(columns[first:last].tolist(), values[first:last].tolist(), strict=True)
             file.write(f"{head} | {' '.join([f'{column}:{value:.7g}' for column, value in pairs])}\n")
-
-
-def _vw_predictions(text: Path, bits: int, options: list[str]) -> Floats:
-    predictions = text.with_suffix(".predictions")
-    files = ["--data", str(text), "--cache_file", str(text.with_suffix(".cache")), "--predictions", str(predictions)]
-    Workspace(arg_list=[*files, "--bit_precision", str(bits), "--quiet", *options]).finish()
-    return np.array([float(line.split()[0]) for line in predictions.read_text().splitlines()])
 
 
 def play_sgd(stream: Examples, settings: Sequence[Options]) -> list[Played]:
@@ -99,7 +97,6 @@ def play_sgd(stream: Examples, settings: Sequence[Options]) -> list[Played]:
 
 
 def play_river(optimizer: Callable[..., Any], stream: Examples, settings: Sequence[Options]) -> list[Played]:
-    """Run river's logistic regression, which learns dicts of Python."""
     columns, _ = stream.columns()
     names, values, starts = columns.tolist(), stream.values.tolist(), stream.starts.tolist()
     found = []
@@ -121,20 +118,16 @@ def play_bogofilter(stream: Examples, settings: Sequence[Options]) -> list[Playe
     """Run bogofilter under its defaults: a process to test each raw mail, and one to register it after."""
     found = []
     for _ in settings:
-        scores = np.empty(len(stream))
+        scores = np.zeros(len(stream))
         with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
             for i, (raw, label) in enumerate(zip(stream.raws, stream.labels.tolist(), strict=True)):
-                answer = _run_bogofilter(raw, folder, "-T")
-                is_first = answer.returncode == NO_WORD_LIST
-                scores[i] = (UNDECIDED if is_first else float(answer.stdout.split()[1])) - UNDECIDED
-                _run_bogofilter(raw, folder, "-s" if label > 0.0 else "-n")
+                for option in ("-T", "-s" if label > 0.0 else "-n"):
+                    command = [BOGOFILTER, "-C", option, "-d", folder, "--db-transaction=no"]
+                    answer = subprocess.run(command, input=raw, capture_output=True, check=False)  # noqa: S603 - fixed
+                    if option == "-T" and answer.returncode != NO_WORD_LIST:
+                        scores[i] = float(answer.stdout.split()[1]) - UNDECIDED
         found.append(Played(scores))
     return found
-
-
-def _run_bogofilter(raw: bytes, words: str, option: str) -> subprocess.CompletedProcess[bytes]:
-    command = [BOGOFILTER, "-C", option, "-d", words, "--db-transaction=no"]
-    return subprocess.run(command, input=raw, capture_output=True, check=False)  # noqa: S603 - a fixed command
 
 
 VW_GRID: tuple[Options, ...] = tuple({"ftrl_alpha": alpha, "loss_function": "hinge"} for alpha in STEPS)

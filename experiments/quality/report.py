@@ -1,13 +1,25 @@
 """The results of the benchmark, its targets, and the sections of docs/quality.md."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, product
 
+from experiments.preparation import Facts
 from experiments.quality import study
 from experiments.quality.contenders import OURS, SPARSE
 from experiments.quality.costs import Cost
-from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Facts, Row, mean_curve
-from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, table, table_of, targets_table
+from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Row, mean_curve
+from load_tests.harness.report import (
+    Target,
+    at_least,
+    at_most,
+    machine_list,
+    misses,
+    shown,
+    table,
+    table_of,
+    targets_table,
+)
 
 LARGEST_ERRORS = {study.PHISHSTORM: 3.5, study.PDD: 3.2, study.PHISHTANK: 1.25, study.JPCERT: 1.7, study.TREC: 0.35}
 LEAST_BALANCED_AT_RARE = {
@@ -40,12 +52,10 @@ class Results:
     absent: list[str]  # sentences on contenders that are missing
 
     def row(self, stream: str, contender: str, ratio: str) -> Row | None:
-        """Return one contender on one stream."""
         wanted = (stream, contender, ratio)
         return next((row for row in self.rows if (row.stream, row.contender, row.ratio) == wanted), None)
 
     def figure(self, stream: str, ratio: str, name: str, contender: str = OURS) -> float | None:
-        """Return a figure in percent."""
         row = self.row(stream, contender, ratio)
         share = None if row is None else row.mean(name)
         return None if share is None else 100.0 * share
@@ -59,20 +69,24 @@ class Results:
 
 def targets(results: Results) -> Iterator[Target]:
     """Compare the results with all targets; a stream that was not played has none."""
-    for stream, bar in LARGEST_ERRORS.items():
-        if (error := results.figure(stream, NATURAL, "error")) is not None:
-            yield _precise(at_most(f"{stream}: error", bar, error, "%"), error, "%")
-    for stream, bar in LEAST_BALANCED_AT_RARE.items():
-        if (balanced := results.figure(stream, RARE, "balanced")) is not None:
-            yield _precise(at_least(f"{stream}: balanced accuracy at {RARE}", bar, balanced, "%"), balanced, "%")
-    for name, (text, bar) in LEAST_BALANCED.items():
-        if (found := results.figure(study.TREC_BEGINNING, NATURAL, name)) is not None:
-            yield _precise(at_least(f"{study.TREC_BEGINNING}: {text}", bar, found, "%"), found, "%")
-    for stream in (stream for streams in study.STREAMS.values() for stream in streams):
-        for ratio in RATIOS:
-            if (lost := results.lost_by_sparsity(stream, ratio)) is not None:
-                text = f"{stream}: balanced accuracy lost by 90% sparsity, {ratio}"
-                yield _precise(at_most(text, LARGEST_LOSS_BY_SPARSITY, lost, " points"), lost, " points")
+    figure, beginning = results.figure, study.TREC_BEGINNING
+    wanted: list[tuple[Callable[..., Target], str, float, float | None, str]] = [
+        *((at_most, f"{s}: error", bar, figure(s, NATURAL, "error"), "%") for s, bar in LARGEST_ERRORS.items()),
+        *(
+            (at_least, f"{s}: balanced accuracy at {RARE}", bar, figure(s, RARE, "balanced"), "%")
+            for s, bar in LEAST_BALANCED_AT_RARE.items()
+        ),
+        *(
+            (at_least, f"{beginning}: {text}", bar, figure(beginning, NATURAL, name), "%")
+            for name, (text, bar) in LEAST_BALANCED.items()
+        ),
+    ]
+    for stream, ratio in product(chain.from_iterable(study.STREAMS.values()), RATIOS):
+        text = f"{stream}: balanced accuracy lost by 90% sparsity, {ratio}"
+        wanted.append((at_most, text, LARGEST_LOSS_BY_SPARSITY, results.lost_by_sparsity(stream, ratio), " points"))
+    for bound, text, bar, value, unit in wanted:
+        if value is not None:  # with two decimals: near 100% three digits are too few
+            yield replace(bound(text, bar, value, unit), measured=f"{value:.2f}{unit}")
     yield at_most("A URL to features and score, beside urlsplit and tldextract", URL_RATIO, results.url_cost.ratio)
     yield at_most("A mail of 10 KB to features and score, beside the parser", MAIL_RATIO, results.mail_cost.ratio)
     shape, peak = max(results.peaks.items(), key=lambda each: each[1])
@@ -80,27 +94,32 @@ def targets(results: Results) -> Iterator[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    """Return the generated sections by name."""
     machine = machine_list(results.machine, results.load_averages, own="2")
-    streams = [facts.stream for facts in results.facts]
+    streams = [facts.name for facts in results.facts]
     return {
         "machine": "\n\n".join([machine, *results.absent]),
         "targets": f"{targets_table(found)}\n\n{misses(found)}",
         "streams": table_of(
             results.facts,
-            ("stream", lambda f: f.stream),
-            ("examples", lambda f: f"{f.examples:,}"),
-            ("anomalies %", lambda f: percent(f.positives / f.examples, 1)),
-            ("features each", lambda f: f"{f.nonzeros / f.examples:.0f}"),
+            ("stream", lambda f: f.name),
+            ("examples", lambda f: f"{f.train:,}"),
+            ("anomalies %", lambda f: percent(f.positives / f.train, 1)),
+            ("features each", lambda f: f"{f.nonzeros / f.train:.0f}"),
             ("different features", lambda f: f"{f.features:,}"),
-            ("order", lambda f: "shuffled" if f.stream in SHUFFLED else "by time"),
+            ("order", lambda f: "shuffled" if f.name in SHUFFLED else "by time"),
         ),
         "contenders": "\n\n".join(f"### {stream}\n{stream_table(results, stream)}" for stream in streams),
-        "sparsity": _sparsity_table(results, streams),
+        "sparsity": table_of(
+            list(product(streams, RATIOS)),
+            ("stream", lambda at: at[0]),
+            ("ratio", lambda at: at[1]),
+            ("sparsity of the default %", lambda at: shown(results.figure(*at, "sparsity"), ".1f", missing="-")),
+            ("sparsity reached %", lambda at: shown(results.figure(*at, "sparsity", SPARSE), ".1f", missing="-")),
+            ("points of balanced accuracy lost", lambda at: shown(results.lost_by_sparsity(*at), "+.2f", missing="-")),
+        ),
         "cold": "\n\n".join(
             f"### {kind}, {ratio}\n{cold_table(results, names, ratio)}"
-            for kind, names in KINDS.items()
-            for ratio in RATIOS
+            for (kind, names), ratio in product(KINDS.items(), RATIOS)
             if any(curve.stream in names and curve.ratio == ratio for curve in results.curves)
         ),
         "costs": _cost_table(results),
@@ -108,7 +127,6 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
 
 
 def stream_table(results: Results, stream: str) -> str:
-    """Return all contenders on one stream."""
     rows = []
     for name in dict.fromkeys(row.contender for row in results.rows if row.stream == stream):
         natural, rare = results.row(stream, name, NATURAL), results.row(stream, name, RARE)
@@ -167,18 +185,6 @@ def _ours_beside(results: Results, row: Row) -> Row | None:
     return ours if ours is not None and row.examples < ours.examples else None
 
 
-def _sparsity_table(results: Results, streams: list[str]) -> str:
-    rows = []
-    for stream in streams:
-        for ratio in RATIOS:
-            both = [results.row(stream, name, ratio) for name in (OURS, SPARSE)]
-            reached = [percent(row.mean("sparsity") if row else None, 1) for row in both]
-            lost = results.lost_by_sparsity(stream, ratio)
-            rows.append((stream, ratio, *reached, "-" if lost is None else f"{lost:+.2f}"))
-    header = ("stream", "ratio", "sparsity of the default %", "sparsity reached %", "points of balanced accuracy lost")
-    return table(header, rows)
-
-
 def _cost_table(results: Results) -> str:
     costs = table_of(
         (
@@ -194,8 +200,3 @@ def _cost_table(results: Results) -> str:
     )
     peaks = ((shape, f"{peak:.1f}") for shape, peak in results.peaks.items())
     return f"{costs}\n\n{table(('a mail of 25 MB, nearly all of it', 'peak memory, times its size'), peaks)}"
-
-
-def _precise(target: Target, value: float, unit: str) -> Target:
-    """Show two decimals: near 100% three digits are too few."""
-    return replace(target, measured=f"{value:.2f}{unit}")

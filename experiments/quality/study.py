@@ -4,30 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from experiments.examples import Examples, opened, rare
-from experiments.preparation import TRAIN
+from experiments.examples import Examples, joined, opened, rare
+from experiments.preparation import TRAIN, Facts, facts_of
 from experiments.quality.contenders import OURS, Contender, Options
-from experiments.quality.verdicts import (
-    NATURAL,
-    POINTS,
-    RARE,
-    RATIOS,
-    Curve,
-    Facts,
-    Figures,
-    Row,
-    curve,
-    figures,
-    mean_curve,
-)
+from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Figures, Row, curve, figures, mean_curve
 from experiments.sets import SOURCES
 from experiments.sets.raw import raw_mails
 from experiments.tasks import Task
-from kernels.arrays import Ints
 
 STUDY = "quality"
 PHISHSTORM = "phishstorm"
@@ -69,20 +57,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def tasks(sizes: Sizes, folders: Sequence[Path], contenders: Mapping[str, Contender]) -> list[Task]:
-    """One task for each set and contender."""
     found = []
     for folder in folders:
         length = min(max(STREAMS[folder.name].values()), sizes.examples or 1 << 62)
         for name, contender in contenders.items():
             if contender.reads_raws and folder.name != MAILS:
                 continue
-            seconds = contender.seconds(length, rare=False) + contender.seconds(length // 2, rare=True) * len(
-                sizes.seeds
-            )
-            arguments = {"folder": str(folder), "name": name, "seeds": list(sizes.seeds), "starts": sizes.starts}
-            found.append(
-                Task(STUDY, f"{name} on {folder.name}", seconds, evaluate, {**arguments, "limit": sizes.examples})
-            )
+            runs = len(contender.settings(rare=False)) + len(contender.settings(rare=True)) * len(sizes.seeds) / 2
+            seconds = 1e-6 * contender.microseconds * min(length, contender.limit or length) * runs
+            arguments: dict[str, Any] = {"folder": str(folder), "name": name, "seeds": list(sizes.seeds)}
+            arguments |= {"starts": sizes.starts, "limit": sizes.examples}
+            found.append(Task(STUDY, f"{name} on {folder.name}", seconds, evaluate, arguments))
     return found
 
 
@@ -91,12 +76,12 @@ def evaluate(folder: str, name: str, seeds: list[int], starts: dict[str, int], l
     from experiments.quality.libraries import CONTENDERS  # noqa: PLC0415 - tests have other contenders
 
     contender, streams = CONTENDERS[name], STREAMS[Path(folder).name]
-    whole = _raws(limit) if contender.reads_raws else opened(Path(folder) / TRAIN).normalised()
+    whole = _raws(limit) if contender.reads_raws else joined([opened(Path(folder) / TRAIN)])
     whole = whole.first(max(streams.values()))
-    rows = natural(contender, whole, streams)
+    rows = play(contender, [whole], NATURAL, streams)
     chosen = {NATURAL: rows[0].setting}
     for stream, length in streams.items():
-        rows.append(play_rare(contender, whole.first(length), stream, seeds))
+        rows += play(contender, samples_of(whole.first(length), seeds), RARE, {stream: length})
         chosen.setdefault(RARE, rows[-1].setting)
     curves = []
     if not name.startswith(WITHOUT_COLD_START):
@@ -104,65 +89,49 @@ def evaluate(folder: str, name: str, seeds: list[int], starts: dict[str, int], l
         for ratio in (NATURAL,) if contender.reads_raws else RATIOS:
             some = windows(whole, ratio, seeds, starts[ratio])
             curves.append(cold(contender, some, next(iter(streams)), chosen[ratio], ratio))
-    facts = [_facts(stream, whole.first(length)) for stream, length in streams.items()] if name == OURS else []
+    facts = [facts_of(stream, whole.first(length)) for stream, length in streams.items()] if name == OURS else []
     return Outcome(rows, curves, facts)
 
 
-def natural(contender: Contender, stream: Examples, lengths: Mapping[str, int]) -> list[Row]:
-    """Play all of it once, which also plays the streams that are beginnings of it."""
-    given = _within_limit(contender, stream)
-    settings = contender.settings(rare=False)
-    if contender.tuned_on is not None and len(settings) > 1:
-        some = given.first(contender.tuned_on)
-        settings = [settings[_least_error([figures(some.labels, each) for each in contender.play(some, settings)])]]
-    all_played = contender.play(given, settings)
-    rows = []
-    for name, length in lengths.items():
-        labels = given.labels[:length]
-        runs = [figures(labels, played.up_to(labels.size)) for played in all_played]
-        best = _least_error(runs)
-        rows.append(Row(name, contender.name, NATURAL, dict(settings[best]), labels.size, [runs[best]]))
-    return rows
+def samples_of(stream: Examples, seeds: Sequence[int]) -> list[Examples]:
+    return [stream.select(rare(stream.labels, seed)) for seed in seeds]
 
 
-def play_rare(contender: Contender, stream: Examples, name: str, seeds: Sequence[int]) -> Row:
-    """Play a sample for each seed, all with one setting."""
-    samples = [_within_limit(contender, stream.select(rare(stream.labels, seed))) for seed in seeds]
-    settings = contender.settings(rare=True)
+def play(contender: Contender, samples: Sequence[Examples], ratio: str, lengths: Mapping[str, int]) -> list[Row]:
+    """Play each sample once, which also plays the streams that are beginnings of it; all with the best setting."""
+    samples = [sample.first(contender.limit or len(sample)) for sample in samples]
+    settings = contender.settings(rare=ratio == RARE)
     if contender.tuned_on is not None and len(settings) > 1:
         some = samples[0].first(contender.tuned_on)
         runs = [[figures(some.labels, played)] for played in contender.play(some, settings)]
-        settings = [settings[_best_balance(runs)]]
-    by_sample = [[figures(sample.labels, p) for p in contender.play(sample, settings)] for sample in samples]
-    by_setting = list(zip(*by_sample, strict=True))
-    best = _best_balance(by_setting)
-    return Row(name, contender.name, RARE, dict(settings[best]), len(samples[0]), list(by_setting[best]))
+        settings = [settings[_best(runs, ratio)]]
+    both = [(sample.labels, contender.play(sample, settings)) for sample in samples]
+    rows = []
+    for name, length in lengths.items():
+        by_sample = [[figures(labels[:length], each.up_to(length)) for each in played] for labels, played in both]
+        by_setting = list(zip(*by_sample, strict=True))
+        best = _best(by_setting, ratio)
+        examples = min(length, len(samples[0]))
+        rows.append(Row(name, contender.name, ratio, dict(settings[best]), examples, list(by_setting[best])))
+    return rows
 
 
 def cold(contender: Contender, starts: Sequence[Examples], name: str, options: Options, ratio: str) -> Curve:
     """Start at several places of the stream, knowing nothing."""
-    curves = []
-    for window in starts:
-        (played,) = contender.play(window, [options])
-        curves.append(curve(window.labels, played.scores, POINTS[ratio]))
-    return Curve(name, contender.name, ratio, mean_curve(curves))
+    played = [(window.labels, contender.play(window, [options])[0].scores) for window in starts]
+    return Curve(name, contender.name, ratio, mean_curve([curve(*each, POINTS[ratio]) for each in played]))
 
 
 def windows(stream: Examples, ratio: str, seeds: Sequence[int], count: int) -> list[Examples]:
-    """Return parts of the stream for cold starts, the same for all contenders."""
+    """Return parts of the stream for cold starts at random places, the same for all contenders."""
     length = POINTS[ratio][-1]
-    samples = [stream] if ratio == NATURAL else [stream.select(rare(stream.labels, seed)) for seed in seeds]
-    return [
-        sample.select(np.arange(start, min(start + length, len(sample))))
-        for number, sample in enumerate(samples)
-        for start in starts_of(len(sample), length, count // len(samples), number).tolist()
-    ]
-
-
-def starts_of(examples: int, window: int, count: int, seed: int) -> Ints:
-    """Draw the starts of windows, ascending; all at 0 if the stream is shorter than a window."""
-    room = max(examples - window, 0) + 1
-    return np.sort(np.random.default_rng(seed).integers(0, room, count))
+    samples = [stream] if ratio == NATURAL else samples_of(stream, seeds)
+    found = []
+    for number, sample in enumerate(samples):
+        room = max(len(sample) - length, 0) + 1
+        starts = np.sort(np.random.default_rng(number).integers(0, room, count // len(samples)))
+        found += [sample.select(np.arange(start, min(start + length, len(sample)))) for start in starts.tolist()]
+    return found
 
 
 def _raws(limit: int | None) -> Examples:
@@ -172,19 +141,12 @@ def _raws(limit: int | None) -> Examples:
     return Examples(starts, np.empty(0, np.uint64), np.empty(0), labels, [raw for _, raw in found])
 
 
-def _facts(name: str, stream: Examples) -> Facts:
-    _, features = stream.columns()
-    return Facts(name, len(stream), int((stream.labels > 0.0).sum()), stream.keys.size, features)
+def _best(runs: Sequence[Sequence[Figures]], ratio: str) -> int:
+    """Return the setting with the least error or, of rare anomalies, the largest mean balanced accuracy."""
 
+    def loss(run: Figures) -> float:
+        if ratio == RARE:
+            return -(run.balanced or 0.0)
+        return 1.0 if run.error is None else run.error
 
-def _within_limit(contender: Contender, stream: Examples) -> Examples:
-    return stream if contender.limit is None else stream.first(contender.limit)
-
-
-def _least_error(runs: Sequence[Figures]) -> int:
-    return min(range(len(runs)), key=lambda k: 1.0 if (error := runs[k].error) is None else error)
-
-
-def _best_balance(runs: Sequence[Sequence[Figures]]) -> int:
-    """Return the setting with the largest balanced accuracy, on average over its samples."""
-    return max(range(len(runs)), key=lambda k: fmean(run.balanced or 0.0 for run in runs[k]))
+    return min(range(len(runs)), key=lambda k: fmean(map(loss, runs[k])))

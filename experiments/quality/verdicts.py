@@ -44,12 +44,10 @@ class Row(msgspec.Struct, frozen=True):
         return fmean(values) if len(values) == len(self.runs) and values else None
 
     def spread(self, name: str) -> float | None:
-        """Return the range of a figure over the runs."""
         values = self.values(name)
         return max(values) - min(values) if len(values) > 1 else None
 
     def values(self, name: str) -> list[float]:
-        """Return a figure of each run where it is defined."""
         return [value for run in self.runs if (value := getattr(run, name)) is not None]
 
 
@@ -62,18 +60,7 @@ class Curve(msgspec.Struct, frozen=True):
     values: list[float | None]
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """The dimensions of a stream."""
-
-    stream: str
-    examples: int
-    positives: int
-    nonzeros: int
-    features: int
-
-
 def figures(labels: Floats, played: Played) -> Figures:
-    """Judge the scores of one run."""
     scores = played.scores
     whole, head = confusion(labels, scores), confusion(labels[:HEAD], scores[:HEAD])
     return Figures(
@@ -87,7 +74,6 @@ def figures(labels: Floats, played: Played) -> Figures:
 
 
 def confusion(labels: Floats, scores: Floats) -> Confusion:
-    """Count verdicts by label."""
     positive, said = labels > 0.0, scores > 0.0
     return Confusion(
         true_negatives=int(np.count_nonzero(~positive & ~said)),

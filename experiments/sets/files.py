@@ -26,11 +26,7 @@ PCMAC_BATCH: Final = 500  # examples
 
 
 def given(name: str, *paths: str | Path) -> Source:
-    """A LIBSVM training file of the user and, optionally, a test file: plain or compressed by gzip, xz or bzip2.
-
-    Labels are 1 or +1 against -1 or 0. Files are neither held in memory nor shuffled: a limited read of a file in order
-    of class yields one class only.
-    """
+    """Return the user's LIBSVM files, plain or compressed; they are neither held in memory nor shuffled."""
     return _listed(name, name, *(str(Path(path).resolve()) for path in paths), format="libsvm")
 
 
@@ -46,10 +42,6 @@ def _read(file: str, format: Format, limit: int | None) -> Iterator[Batch]:  # n
 def _read_w8a(limit: int | None) -> Iterator[Batch]:
     """Shuffle: all positives of the file are among its first 5,000 lines."""
     return first(shuffled(read(located("sparse/w8a.xz"), format="libsvm"), SEED), limit)
-
-
-def _read_elec2(limit: int | None) -> Iterator[Batch]:
-    return first(_elec2_batches(), limit)
 
 
 def _elec2_batches() -> Iterator[Batch]:
@@ -72,7 +64,7 @@ def _read_pcmac(limit: int | None) -> Iterator[Batch]:
 PCMAC: Final = Source("pcmac", "PCMAC", (PCMAC_FILE,), _read_pcmac)
 A9A: Final = _listed("a9a", "a9a", "sparse/a9a.xz", "sparse/a9a.t.xz", format="libsvm")
 W8A: Final = Source("w8a", "w8a", ("sparse/w8a.xz",), _read_w8a)
-ELEC2: Final = Source("elec2", "ELEC2", (ELEC2_FILE,), _read_elec2)
+ELEC2: Final = Source("elec2", "ELEC2", (ELEC2_FILE,), lambda limit: first(_elec2_batches(), limit))
 PHISHSTORM: Final = _listed("phishstorm", "PhishStorm", "urls/phishstorm.tsv.xz", format="urls")
 PDD: Final = _listed("pdd", "PDD", "urls/pdd.tsv.xz", format="urls")
 PHISHTANK: Final = _listed(

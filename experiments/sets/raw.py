@@ -11,7 +11,6 @@ Labelled = list[tuple[int, bytes]]  # 1 for an anomaly and -1 for a normal input
 
 
 def raw_urls(source: Source, count: int) -> Labelled:
-    """Return the first URLs of a list."""
     with open_source(located(source.files[0])) as file:
         lines = b"".join(iter(lambda: file.read(1 << 20), b"")).splitlines()
     fields = (line.split(b"\t") for line in lines[:count])
@@ -19,6 +18,5 @@ def raw_urls(source: Source, count: int) -> Labelled:
 
 
 def raw_mails(source: Source, count: int) -> Labelled:
-    """Return the first mails of an archive."""
     with open_mails(located(source.files[0]), LineErrors(source.files[0]), Observer()) as mails:
         return [(int(mail.label), mail.raw) for mail in islice(mails, count)]

@@ -29,7 +29,6 @@ class Source:
     test: Reader | None = None  # None: a part of the training examples is held out
 
     def absent(self) -> list[Path]:
-        """Return the files that are missing."""
         return [path for path in map(located, self.files) if not path.exists()]
 
 
@@ -52,17 +51,14 @@ def first(batches: Iterable[Batch], limit: int | None) -> Iterator[Batch]:
 
 
 def numbered(count: int) -> list[str]:
-    """Return column names as in a LIBSVM file: 1, 2, ..."""
     return [str(column) for column in range(1, count + 1)]
 
 
 def keys_of(names: Sequence[str]) -> Keys:
-    """Return the key of each column."""
     return np.array([key_of(name) for name in names], np.uint64)
 
 
 def named(names: Sequence[str], columns: Ints) -> NDArray[np.object_]:
-    """Return the name of each non-zero, by its column."""
     return np.array(names, object)[columns]
 
 

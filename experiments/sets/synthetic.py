@@ -1,11 +1,4 @@
-"""The paper's synthetic set: 100 dimensions determine the label, and 200 of 900 others are noise in each example.
-
-Where the paper leaves a choice:
-- "Covariance ... from 0.5 to 100" is the diagonal of a covariance matrix: variances.
-- N(0, 100): by the usual notation 100 is the variance, so noise has a standard deviation of 10.
-- "The split plane the same as the mean vector": the label is the sign of mean . x, so the plane passes through the
-  origin and not through the middle of the examples. About four in five are on the positive side.
-"""
+"""The paper's synthetic set: 100 dimensions determine the label, and 200 of 900 others are noise in each example."""
 
 from collections.abc import Iterator
 from functools import partial

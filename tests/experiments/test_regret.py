@@ -3,11 +3,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from experiments.paper.regret import hindsight
-from experiments.paper.regret.hindsight import limit_loss
-from experiments.paper.regret.sequences import KINDS, RADIUS, Rounds, coins, floor, separable
-from experiments.paper.regret.study import Regret, exponent, losses, run
-from experiments.paper.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
+from experiments.paper import hindsight, theorems
+from experiments.paper.regret import Regret, exponent, losses, run
+from experiments.paper.theorems import KINDS, RADIUS, THEOREMS, Compared, R, Rounds, coins, compared, floor, separable
 
 COUNT, DIMENSIONS = 600, 4
 TO = Compared(rounds=1_000, dimensions=5, norm=3.0, energy=400.0)
@@ -45,20 +43,15 @@ def test_a_bound_is_lowest_at_its_rate(algorithm: str) -> None:
 
 def test_the_first_bound_at_its_rate_is_that_of_the_theorem() -> None:
     theorem = THEOREMS["fsol"]
-    stated = TO.norm * np.sqrt((RADIUS**2 + 2.0 * LAMBDA * RADIUS) * TO.rounds)
+    stated = TO.norm * np.sqrt((RADIUS**2 + 2.0 * theorems.LAMBDA * RADIUS) * TO.rounds)
     assert theorem.bound(TO, theorem.rate(TO)) == pytest.approx(stated)
-
-
-def test_the_first_loss_is_that_of_knowing_nothing(rounds: Rounds) -> None:
-    for algorithm in THEOREMS:
-        assert losses(algorithm, rounds, 1.0)[0] == 1.0
 
 
 def test_first_order_losses_are_those_of_the_paper(rounds: Rounds) -> None:
     eta, theta = 0.7, np.zeros(DIMENSIONS)
     expected = []
     for signed in rounds.signed:
-        weights = np.sign(theta) * np.maximum(np.abs(theta) - eta * LAMBDA, 0.0)
+        weights = np.sign(theta) * np.maximum(np.abs(theta) - eta * theorems.LAMBDA, 0.0)
         expected.append(max(0.0, 1.0 - signed @ weights))
         theta += eta * signed * (expected[-1] > 0.0)
     assert losses("fsol", rounds, eta) == pytest.approx(expected)
@@ -67,9 +60,6 @@ def test_first_order_losses_are_those_of_the_paper(rounds: Rounds) -> None:
 def test_a_power_of_t_is_found() -> None:
     horizons = [10, 100, 1_000, 10_000]
     assert exponent(horizons, [99.0, *(3.0 * count**0.4 for count in horizons[1:])], 100) == pytest.approx(0.4)
-
-
-def test_there_is_no_exponent_without_regret() -> None:
     assert exponent([10, 100], [1.0, -1.0], 10) is None
 
 
@@ -93,7 +83,7 @@ def test_at_a_fixed_rate_the_second_order_ends_where_it_is_bound_to() -> None:
     pytest.importorskip("scipy")
     rounds = separable(20_000, DIMENSIONS, np.random.default_rng(1))
     measured = losses("ssol-full", rounds, 2.0)[5_000:].mean()
-    assert measured == pytest.approx(limit_loss(rounds.signed, 2.0), rel=0.02)
+    assert measured == pytest.approx(hindsight.limit_loss(rounds.signed, 2.0), rel=0.02)
     assert measured > 100.0 * losses("fsol", rounds, 2.0)[5_000:].mean()
 
 
@@ -116,5 +106,5 @@ def test_regret_on_coins_grows_like_the_root_of_t(result: Regret) -> None:
 
 
 def test_the_energy_of_the_best_weights_grows_with_t(result: Regret) -> None:
-    for own in result.hindsight.energies:
+    for own in result.energies:
         assert all(late > 2.0 * early for early, late in pairwise(own))

@@ -1,14 +1,10 @@
 """Tasks run side by side, report their progress, are kept, and do not run twice."""
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
-from experiments.paper.drift import study as drift
-from experiments.paper.protocol import FULL, QUICK, Sizes
-from experiments.paper.regret import study as regret
 from experiments.tasks import Task, run
 
 
@@ -54,10 +50,3 @@ def test_a_failure_is_raised_and_earlier_results_stay(tmp_path: Path) -> None:
         run(tasks(log, 5, -1), tmp_path / "results", 1)
     assert run(tasks(log, 5), tmp_path / "results", 1)["squares"]["of 5"].value == 25
     assert log.read_text().split().count("5") == 1
-
-
-@pytest.mark.parametrize("sizes", [FULL, QUICK])
-@pytest.mark.parametrize("study", [drift, regret])
-def test_tasks_of_a_study_have_distinct_names(study: ModuleType, sizes: Sizes) -> None:
-    names = [task.name for task in study.tasks(sizes)]
-    assert len(set(names)) == len(names) > 0

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from experiments.paper import sparsity, timing
-from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
-from experiments.paper.drift import report as drift
-from experiments.paper.drift.study import STUDY as DRIFT
+from experiments.paper.curves import balanced, by_learner, error, sets_in
+from experiments.paper.drift import STUDY as DRIFT
+from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
-from experiments.paper.regret import report as regret
-from experiments.paper.regret.study import STUDY as REGRET
-from experiments.paper.report import why
-from experiments.paper.report.claims import claims
-from experiments.paper.report.figures import LOOKS, draw_curves, draw_times
-from experiments.paper.split import SPLIT_SEED
+from experiments.paper.regret import STUDY as REGRET
+from experiments.paper.report import drift, regret, why
+from experiments.paper.report.claims import CLAIMS, claims
+from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, picture
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
 from load_tests.harness.machine import description
@@ -25,8 +23,6 @@ from load_tests.harness.report import DOCS, filled, table, table_of
 
 TEMPLATE: Final = DOCS / "reproduction.md"
 GRIDS: Final = {"paper": "paper's grid", "wider": "wider grid"}
-LEVELS: Final = (None, 0.6, 0.8, 0.9, 0.96, 0.98, 0.99)
-LEVEL_NAMES: Final = tuple("lambda 0" if level is None else f"{100 * level:g}%" for level in LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,49 +33,35 @@ class Page:
     titles: Mapping[str, str]
     figures: Path
 
-    def curves(self, file: str, title: str, fits: Mapping[str, Fits], figure: Figure) -> str:
-        """A figure for each grid, and the table of the wider one."""
-        text = "Test error" if figure is error else "Balanced accuracy"
-        parts = []
-        for grid, name in GRIDS.items():
-            path, full = self.figures / f"{file}-{grid}.svg", f"{title}, settings of the {name}"
-            draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
-            parts.append(picture(path, f"{text} against sparsity: {full}"))
-        rows = ((LOOKS[name].name, *_levels(each, figure)) for name, each in fits.items())
-        values = table(("algorithm", *LEVEL_NAMES), rows)
-        return "\n\n".join([*parts, f"{text} in %, wider grid:\n\n{values}"])
+    def curves(self) -> dict[str, str]:
+        """Error against sparsity on the synthetic set and on real sets, and balanced accuracy at 1:99."""
+        found: dict[str, list[str]] = {"synthetic": [], "real": [], "anomalies": []}
+        for study, figure, where in ((sparsity.EVEN, error, ""), (sparsity.RARE, balanced, " at 1:99")):
+            results, text = self.findings.of(study), "Test error" if figure is error else "Balanced accuracy"
+            for name in sets_in(results):
+                title, fits = f"{self.titles[name]}{where}", by_learner(results, name)
+                parts = found["anomalies" if where else "synthetic" if name == "synthetic" else "real"]
+                parts += [] if name == "synthetic" else [f"### {title}"]
+                for grid, words in GRIDS.items():
+                    path, full = self.figures / f"{study}-{name}-{grid}.svg", f"{title}, settings of the {words}"
+                    draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
+                    parts.append(picture(path, f"{text} against sparsity: {full}"))
+                rows = ((LOOKS[who].name, *why.level_cells(each, figure)) for who, each in fits.items())
+                header = ("algorithm", *why.level_names(why.LEVELS))
+                parts.append(f"{text} in %, wider grid:\n\n{table(header, rows)}")
+        return {section: "\n\n".join(parts) for section, parts in found.items()}
 
-    def claims(self) -> str:
-        """The claims in one table, then each set by set."""
-        paper, wider = (claims(self.findings, self.titles, grid) for grid in GRIDS)
-        header = ("claim", "the paper says", "settings of the paper's grid", "settings of the wider grid")
-        both = list(zip(paper, wider, strict=True))
-        parts = [table(header, ((a.name, a.paper, a.summary, b.summary) for a, b in both))]
+    def claims(self) -> dict[str, str]:
+        """The verdicts in one table, then each claim set by set."""
+        both = list(zip(*(claims(self.findings, self.titles, grid) for grid in GRIDS), strict=True))
+        header = ("claim", "settings of the paper's grid", "settings of the wider grid")
+        found = {f"claim: {name}": "" for name in CLAIMS}
+        found["claims"] = table(header, ((a.name, a.summary, b.summary) for a, b in both))
         for a, b in both:
-            parts += [f"### {a.name}\n\nHolds if {a.rule}."]
-            parts += [f"The paper's grid:\n\n{a.table}", f"The wider grid:\n\n{b.table}"]
-        return "\n\n".join(parts)
-
-    def errors(self) -> dict[str, str]:
-        """Error against sparsity on the synthetic set and on real sets."""
-        even, found = self.findings.of(sparsity.EVEN), {"synthetic": "", "real": ""}
-        for name in sets_in(even):
-            text = self.curves(f"sparsity-{name}", self.titles[name], by_learner(even, name), error)
-            found["synthetic" if name == "synthetic" else "real"] += (
-                text if name == "synthetic" else f"### {self.titles[name]}\n\n{text}\n\n"
-            )
+            found[f"claim: {a.name}"] = f"The paper's grid:\n\n{a.table}\n\nThe wider grid:\n\n{b.table}"
         return found
 
-    def anomalies(self) -> str:
-        """Balanced accuracy against sparsity at 1:99."""
-        rare, parts = self.findings.of(sparsity.RARE), []
-        for name in sets_in(rare):
-            title = f"{self.titles[name]} at 1:99"
-            parts += [f"### {title}", self.curves(f"anomalies-{name}", title, by_learner(rare, name), balanced)]
-        return "\n\n".join(parts)
-
     def time(self) -> str:
-        """The time of one pass."""
         timings: Mapping[str, Timing] = self.findings.of(timing.STUDY)
         if not timings:
             return ""
@@ -94,20 +76,7 @@ class Page:
         header = ("algorithm", *(self.titles[name] for name in timings))
         return f"{picture(path, 'Time of one pass against sparsity')}\n\n{table(header, rows)}"
 
-    def options(self) -> str:
-        """One option changed at a time, below what was used."""
-        parts = []
-        for learner, study, figure, text in (
-            ("ssol", sparsity.EVEN, error, ": SSOL, test error %"),
-            ("cs-ssol", sparsity.RARE, balanced, " at 1:99: CS-SSOL, balanced accuracy %"),
-        ):
-            for name, variants in why.variants(self.findings, learner, study).items():
-                rows = ((key, _setting(each, "wider"), *_levels(each, figure)) for key, each in variants.items())
-                parts += [f"### {self.titles[name]}{text}", table(("option", "settings", *LEVEL_NAMES), rows)]
-        return "\n\n".join(parts)
-
     def sets(self) -> str:
-        """The dimensions of the sets."""
         return table_of(
             self.findings.facts.values(),
             ("set", lambda f: self.titles[f.name]),
@@ -119,7 +88,6 @@ class Page:
         )
 
     def settings(self) -> str:
-        """The settings that each grid led to."""
         parts = []
         for study, where in ((sparsity.EVEN, ""), (sparsity.RARE, ", 1:99")):
             found = self.findings.of(study)
@@ -130,17 +98,16 @@ class Page:
                         ordered,
                         ("set", lambda f, where=where: self.titles[f.set] + where),  # type: ignore[misc]
                         ("algorithm", lambda f: LOOKS[f.learner].name),
-                        ("the paper's grid", lambda f: _setting(f, "paper")),
+                        ("the paper's grid", lambda f: why.setting_text(f, "paper")),
                         ("loss there %", lambda f: f"{100 * f.on('paper').chosen.loss:.2f}"),
-                        ("beyond its edges", lambda f: _setting(f, "wider") if len(f.fits) > 1 else "the same"),
+                        ("beyond its edges", lambda f: why.setting_text(f, "wider") if len(f.fits) > 1 else "the same"),
                         ("loss %", lambda f: f"{100 * f.on('wider').chosen.loss:.2f}"),
-                        ("settings tried", lambda f: sum(len(fit.chosen.tried) for fit in f.fits)),
+                        ("settings tried", lambda f: sum(fit.chosen.tried for fit in f.fits)),
                     )
                 )
         return "\n\n".join(parts)
 
     def run(self) -> str:
-        """The machine, the duration and the seeds."""
         found = self.findings
         resumed = f"; {found.resumed} tasks had been done by an earlier run" if found.resumed else ""
         facts = [
@@ -160,11 +127,9 @@ def write(findings: Findings, path: Path) -> None:
     titles = {name: SOURCES[name].title if name in SOURCES else name for name in findings.facts}
     page = Page(findings, titles, figures)
     sections = {
-        "claims": page.claims(),
-        **page.errors(),
-        "anomalies": page.anomalies(),
+        **page.claims(),
+        **page.curves(),
         "time": page.time(),
-        "options": page.options(),
         **why.sections(findings, titles),
         **regret.sections(list(findings.of(REGRET).values()), figures),
         **drift.sections(list(findings.of(DRIFT).values()), figures),
@@ -173,18 +138,3 @@ def write(findings: Findings, path: Path) -> None:
         "run": page.run(),
     }
     path.write_text(filled(TEMPLATE, sections), encoding="utf-8")
-
-
-def picture(path: Path, text: str) -> str:
-    """Refer to a figure in a folder beside the page."""
-    return f"![{text}]({path.parent.name}/{path.name})"
-
-
-def _levels(fits: Fits, figure: Figure) -> list[str]:
-    return [str(fits.at("wider", level, figure) or "-") for level in LEVELS]
-
-
-def _setting(fits: Fits, grid: str) -> str:
-    chosen = fits.on(grid).chosen
-    edges = {name: " (edge)" if name in chosen.at_edge else "" for name in chosen.setting}
-    return ", ".join(f"{name} {value:g}{edges[name]}" for name, value in chosen.setting.items())

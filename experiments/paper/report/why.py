@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from experiments.paper import sparsity, timing
-from experiments.paper.curves import Figure, Fits, Value, balanced, by_learner, error, sets_in
+from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
 from experiments.paper.plan import Findings
 from experiments.paper.protocol import ALL, LEARNERS, PAPERS
 from experiments.paper.report.figures import LOOKS
@@ -11,33 +11,22 @@ from experiments.paper.sparsity import Kept
 from kernels.registry import load
 from load_tests.harness.report import table, table_of
 
-LEVELS = (None, 0.8, 0.9, 0.96, 0.99)
+LEVELS = (None, 0.6, 0.8, 0.9, 0.96, 0.98, 0.99)
+FEWER_LEVELS = (None, 0.8, 0.9, 0.96, 0.99)
 ORDERS = ("stg", "fobos", "ada-fobos", "fsol", "ada-rda", "ssol")
 
 
 def sections(findings: Findings, titles: Mapping[str, str]) -> dict[str, str]:
     """Return all sections by name; empty where there are no results."""
-    kept = [each for found in findings.of(sparsity.SELECTION).values() for each in found.kept]
+    kept = [each for found in findings.of(sparsity.SELECTION).values() for each in found]
     return {
         "selection": _selection(kept) if kept else "",
         "orders": _orders(findings),
         "small": _small(findings, titles),
         "edges": _edges(findings),
-        "changes": "\n\n".join(_changes(findings, titles)),
+        **_options(findings, titles),
         "times": _times(findings, titles),
     }
-
-
-def variants(findings: Findings, learner: str, study: str) -> dict[str, dict[str, Fits]]:
-    """Return for each set the learner as used, and with one option changed."""
-    base, options = findings.of(study), findings.of(sparsity.OPTIONS)
-    names = sets_in({key: fits for key, fits in options.items() if fits.learner == learner})
-    found = {}
-    for name in names:
-        start = f"{learner} on {name}, "
-        changed = {key.removeprefix(start): fits for key, fits in options.items() if key.startswith(start)}
-        found[name] = {"as used": base[f"{learner} on {name}"], **changed}
-    return found
 
 
 def _selection(kept: Sequence[Kept]) -> str:
@@ -93,44 +82,43 @@ def _edges(findings: Findings) -> str:
     return table(("algorithm", "sets", "at an edge", "paper's grid", "beyond it"), rows)
 
 
-def _changes(findings: Findings, titles: Mapping[str, str]) -> list[str]:
-    """Compare each variant with the best of the paper's other algorithms on the same set."""
+def _options(findings: Findings, titles: Mapping[str, str]) -> dict[str, str]:
+    """Each option changed: its values, and beside the best of the paper's other algorithms on the same set."""
     with_costs = {name for name in ALL if LEARNERS[name].with_costs} - {"cs-ftrl"}
-    parts = []
-    for learner, study, figure, text, others in (
-        ("ssol", sparsity.EVEN, error, "SSOL, error %", set(PAPERS)),
-        ("cs-ssol", sparsity.RARE, balanced, "at 1:99: CS-SSOL, balanced accuracy %", set(PAPERS) | with_costs),
+    options, changes = [], []
+    for learner, study, figure, what in (
+        ("ssol", sparsity.EVEN, error, "SSOL, test error %"),
+        ("cs-ssol", sparsity.RARE, balanced, "CS-SSOL, balanced accuracy %"),
     ):
-        for name, changed in variants(findings, learner, study).items():
-            found = by_learner(findings.of(study), name)
-            rivals = [fits for other, fits in found.items() if other in others - {learner}]
-            best = {level: _best(rivals, level, figure) for level in LEVELS}
-            rows: list[tuple[str, ...]] = [
-                (variant, *(_cell(fits, level, figure, best[level][1]) for level in LEVELS))
-                for variant, fits in changed.items()
-            ]
-            rows.append(("best of the others", *(f"{value} ({who})" if value else "-" for who, value in best.values())))
-            header = ("option", *("lambda 0" if level is None else f"{100 * level:g}%" for level in LEVELS))
-            parts.append(f"{titles[name]}, {text}:\n\n{table(header, rows)}")
-    return parts
+        where, papers = (" at 1:99", {*PAPERS} | with_costs) if study == sparsity.RARE else ("", {*PAPERS})
+        found, sign = findings.of(study), 1.0 if figure is error else -1.0
+        changed = {key: fits for key, fits in findings.of(sparsity.OPTIONS).items() if fits.learner == learner}
+        for name in sets_in(changed):
+            title = f"{titles[name]}{where}: {what}"
+            own = {key.partition(", ")[2]: fits for key, fits in changed.items() if fits.set == name}
+            own = {"as used": found[f"{learner} on {name}"], **own}
+            rows = ((key, setting_text(each, "wider"), *level_cells(each, figure)) for key, each in own.items())
+            options += [f"### {title}", table(("option", "settings", *level_names(LEVELS)), rows)]
+
+            rivals = [fits for who, fits in by_learner(found, name).items() if who in papers - {learner}]
+            columns = [_beside_best(own, rivals, level, figure, sign) for level in FEWER_LEVELS]
+            lines = zip((*own, "best of the others"), *columns, strict=True)
+            changes.append(f"{title}:\n\n{table(('option', *level_names(FEWER_LEVELS)), lines)}")
+    return {"options": "\n\n".join(options), "changes": "\n\n".join(changes)}
 
 
-def _best(others: Sequence[Fits], level: float | None, figure: Figure) -> tuple[str, Value | None]:
-    values = {fits.learner: fits.at("wider", level, figure) for fits in others}
-    known = {who: value for who, value in values.items() if value is not None}
-    if not known:
-        return "", None
-    sign = 1.0 if figure is error else -1.0
-    who = min(known, key=lambda name: sign * known[name].mean)
-    return _name(who), known[who]
-
-
-def _cell(fits: Fits, level: float | None, figure: Figure, best: Value | None) -> str:
-    value = fits.at("wider", level, figure)
-    if value is None:
-        return "-"
-    sign = 1.0 if figure is error else -1.0
-    return f"**{value}**" if best is None or sign * value.mean <= sign * best.mean else str(value)
+def _beside_best(
+    own: Mapping[str, Fits], rivals: Sequence[Fits], level: float | None, figure: Figure, sign: float
+) -> list[str]:
+    """Format the values at a sparsity, bold where none of the rivals is better; the best of these comes last."""
+    read = {fits.learner: fits.at("wider", level, figure) for fits in rivals}
+    known = {who: value for who, value in read.items() if value is not None}
+    best = min(known, key=lambda who: sign * known[who].mean, default="")
+    cells = []
+    for value in (fits.at("wider", level, figure) for fits in own.values()):
+        is_best = value is not None and (not known or sign * value.mean <= sign * known[best].mean)
+        cells.append(f"**{value}**" if is_best else str(value or "-"))
+    return [*cells, f"{known[best]} ({_name(best)})" if known else "-"]
 
 
 def _times(findings: Findings, titles: Mapping[str, str]) -> str:
@@ -142,6 +130,21 @@ def _times(findings: Findings, titles: Mapping[str, str]) -> str:
             rows.append((_name(name), text, size, *costs))
     header = ("algorithm", "examples with a loss", "bytes of a row", *(titles[name] for name in timings))
     return table(header, rows) if rows else ""
+
+
+def level_names(levels: Sequence[float | None]) -> list[str]:
+    return ["lambda 0" if level is None else f"{100 * level:g}%" for level in levels]
+
+
+def level_cells(fits: Fits, figure: Figure) -> list[str]:
+    return [str(fits.at("wider", level, figure) or "-") for level in LEVELS]
+
+
+def setting_text(fits: Fits, grid: str) -> str:
+    """Name the chosen settings, and which of them are at the edge of the grid."""
+    chosen = fits.on(grid).chosen
+    edges = {name: " (edge)" if name in chosen.at_edge else "" for name in chosen.setting}
+    return ", ".join(f"{name} {value:g}{edges[name]}" for name, value in chosen.setting.items())
 
 
 def _name(learner: str) -> str:

@@ -1,4 +1,8 @@
-"""Sequences within the bounds of the theorems, so small that the best fixed weights can be found exactly."""
+"""Sequences within the bounds of the theorems, and the paper's bounds on the regret. Letters are the paper's.
+
+`norm` is |w|, `energy` is w' A_T w = |w|^2 + sum (w.x)^2 / r for the weights that are compared with. The bound on SSOL
+holds for weights whose energy is D^2 at most; docs/reproduction.md says what follows from a D that grows.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +17,9 @@ Matrix = NDArray[np.float64]
 RADIUS: Final = 1.0  # X: every example has this sum of absolute values
 NOISE: Final = 0.1  # share of labels that are flipped
 LEFT_OUT: Final = 0.3  # share of examples that are too close to the plane to be kept
+R: Final = 1.0
+LAMBDA: Final = 0.1
+FIRST_ORDER_TERM: Final = RADIUS**2 + 2.0 * LAMBDA * RADIUS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +36,10 @@ class Rounds:
         return self.examples * self.labels[:, None]
 
     def first(self, count: int) -> "Rounds":
-        """Return the first rounds."""
         return Rounds(self.examples[:count], self.labels[:count], self.separator)
 
 
 def noisy(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Separate the classes by a plane, then flip some labels."""
     examples = _directions(count, dimensions, generator)
     labels = np.where(examples @ _plane(dimensions, generator) > 0.0, 1.0, -1.0)
     labels[generator.random(count) < NOISE] *= -1.0
@@ -42,7 +47,6 @@ def noisy(count: int, dimensions: int, generator: np.random.Generator) -> Rounds
 
 
 def separable(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Separate the classes by a plane with a margin."""
     plane = _plane(dimensions, generator)
     examples = _directions(2 * count, dimensions, generator)
     heights = np.abs(examples @ plane)
@@ -52,10 +56,7 @@ def separable(count: int, dimensions: int, generator: np.random.Generator) -> Ro
 
 
 def coins(count: int, dimensions: int, generator: np.random.Generator) -> Rounds:
-    """Present one feature after the other with random labels, the worst case for a learner.
-
-    Each round costs any learner 1 or more on average; in hindsight the majority label of each feature costs less.
-    """
+    """Give one feature after the other random labels: each round costs any learner 1 on average, hindsight less."""
     examples = np.zeros((count, dimensions))
     examples[np.arange(count), np.arange(count) % dimensions] = RADIUS
     return Rounds(examples, generator.choice([-1.0, 1.0], count))
@@ -78,3 +79,57 @@ def _directions(count: int, dimensions: int, generator: np.random.Generator) -> 
 def _plane(dimensions: int, generator: np.random.Generator) -> Floats:
     normal = generator.normal(size=dimensions)
     return np.asarray(normal / np.linalg.norm(normal))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a bound depends on: the length of the sequence, and the weights of the comparison."""
+
+    rounds: int
+    dimensions: int
+    norm: float
+    energy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """A schedule of lambda, the bound that is proved for it, and the eta at which the bound is lowest."""
+
+    schedule: str
+    bound: Callable[[Compared, float], float]
+    rate: Callable[[Compared], float]
+
+
+def compared(examples: Matrix, weights: Floats) -> Compared:
+    """Measure weights on the examples of the comparison."""
+    norm = float(np.linalg.norm(weights))
+    energy = norm**2 + float(((examples @ weights) ** 2).sum()) / R
+    rounds, dimensions = examples.shape
+    return Compared(rounds, dimensions, norm, energy)
+
+
+def _first_order_bound(to: Compared, eta: float) -> float:
+    return to.norm**2 / (2.0 * eta) + eta * to.rounds * FIRST_ORDER_TERM / 2.0
+
+
+def _first_order_rate(to: Compared) -> float:
+    return to.norm / float(np.sqrt(FIRST_ORDER_TERM * to.rounds))
+
+
+def _second_order_bound(to: Compared, eta: float) -> float:
+    shrinking = LAMBDA * RADIUS * (float(np.log(to.rounds)) + 1.0)
+    return to.energy / (2.0 * eta) + eta * _second_order_term(to) / 2.0 + shrinking
+
+
+def _second_order_rate(to: Compared) -> float:
+    return float(np.sqrt(to.energy / _second_order_term(to)))
+
+
+def _second_order_term(to: Compared) -> float:
+    return R * to.dimensions * float(np.log1p(RADIUS**2 * to.rounds / R))
+
+
+FIRST_ORDER: Final = Theorem("eta", _first_order_bound, _first_order_rate)  # lambda_t = eta lambda
+SECOND_ORDER: Final = Theorem("inverse_t", _second_order_bound, _second_order_rate)  # lambda_t = lambda / t
+# The second is proved for the full matrix, not for the diagonal.
+THEOREMS: Final = {"fsol": FIRST_ORDER, "ssol-full": SECOND_ORDER, "ssol": SECOND_ORDER}

@@ -1,5 +1,6 @@
 """The sections on drift, and their figure: a row for each stream, a column for each learner."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -8,8 +9,8 @@ from typing import Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from experiments.paper.drift.study import DEFAULTS, FLIP, IN_ORDER, LEARNERS, Drifting, Played
-from experiments.paper.report.figures import BAND, GREY, LOOKS, STEPS, legend_below, page, percent
+from experiments.paper.drift import DEFAULTS, FLIP, IN_ORDER, LEARNERS, Drifting
+from experiments.paper.report.figures import BAND, GREY, LOOKS, STEPS, legend_below, page, percent, picture
 from load_tests.harness.report import table
 
 NAMES: Final = {name: LOOKS[name].name for name in LEARNERS} | {"ftrl": LOOKS["cs-ftrl"].name}  # with online costs
@@ -23,14 +24,13 @@ SHOWN: Final = (0.0, 3e-5, 1e-4, 1e-3)
 
 
 def sections(found: Sequence[Drifting], figures: Path) -> dict[str, str]:
-    """Draw the figure, and return the sections by name."""
     flips = [each for each in found if each.flipped_at is not None]
     texts = {"drift": "", "flips": _flipped(flips) if flips else "", "pasts": _pasts(flips) if flips else ""}
     if found:
-        draw(found, figures / "drift.svg")
-        picture = f"![Balanced accuracy along streams that change]({figures.name}/drift.svg)"
+        path = figures / "drift.svg"
+        draw(found, path)
         ordered = [_ordered(each) for each in found if each.flipped_at is None]
-        texts["drift"] = "\n\n".join([picture, *ordered])
+        texts["drift"] = "\n\n".join([picture(path, "Balanced accuracy along streams that change"), *ordered])
     return texts
 
 
@@ -39,8 +39,7 @@ def draw(results: Sequence[Drifting], path: Path) -> None:
     order = [*((name, rates) for name, _, _, both, _ in IN_ORDER for rates in both), (FLIP, DEFAULTS)]
     rows = [([each for each in results if each.stream == name], rates) for name, rates in order]
     rows = [(streams, rates) for streams, rates in rows if streams]
-    share = {"sharex": "row", "sharey": "row"}
-    with page(path, rows=len(rows), columns=3, panel=(3.7, 2.3), legend_rows=2, **share) as (figure, panels):
+    with page(path, len(rows), 3, (3.7, 2.3), 2, sharex="row", sharey="row") as (figure, panels):
         for place, (streams, rates) in enumerate(rows):
             line = panels[place * 3 : place * 3 + 3]
             for axes, learner in zip(line, LEARNERS, strict=True):
@@ -76,7 +75,7 @@ def _draw_learner(axes: Axes, streams: list[Drifting], rates: str, learner: str)
     elif one.stream == "elec2":
         axes.axhline(one.persistent, color=GREY, linestyle="--", label="the last label again (ELEC2)")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
-    percent(axes)
+    percent(axes.yaxis)
 
 
 def _ordered(stream: Drifting) -> str:
@@ -88,17 +87,15 @@ def _ordered(stream: Drifting) -> str:
     rows = []
     for learner, rates in dict.fromkeys((played.learner, played.rates) for played in stream.played):
         own = {p.forgetting: p for p in stream.played if (p.learner, p.rates) == (learner, rates)}
-        name = NAMES[learner] if rates == DEFAULTS else f"{NAMES[learner]}, {rates}"
         low, high = own[shares[0]].interval
-        start = f"{100 * own[shares[0]].balanced:.2f} [{100 * low:.2f}, {100 * high:.2f}]"
-        rows.append((name, start, *(_gain(own[share]) for share in shares[1:])))
+        gains = []
+        for share in shares[1:]:
+            least, most = own[share].gain_interval
+            gains.append(f"{100 * own[share].gain:+.2f} [{100 * least:+.2f}, {100 * most:+.2f}]")
+        name = NAMES[learner] if rates == DEFAULTS else f"{NAMES[learner]}, {rates}"
+        rows.append((name, f"{100 * own[shares[0]].balanced:.2f} [{100 * low:.2f}, {100 * high:.2f}]", *gains))
     header = ("algorithm", "without forgetting %", *(f"{share:g}: gain" for share in shares[1:]))
     return f"{head}\n\n{table(header, rows)}"
-
-
-def _gain(played: Played) -> str:
-    low, high = played.gain_interval
-    return f"{100 * played.gain:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}]"
 
 
 def _flipped(flips: Sequence[Drifting]) -> str:
@@ -112,13 +109,12 @@ def _flipped(flips: Sequence[Drifting]) -> str:
 
 
 def _pasts(flips: Sequence[Drifting]) -> str:
-    found = {(e.learner, e.forgetting, e.past): [] for flip in flips for e in flip.recoveries}  # type: ignore[var-annotated]
+    found: dict[tuple[str, float], dict[int, list[int | None]]] = defaultdict(lambda: defaultdict(list))
     for each in (each for flip in flips for each in flip.recoveries):
-        found[each.learner, each.forgetting, each.past].append(each.labels)
-    pasts = sorted({past for _, _, past in found})
+        found[each.learner, each.forgetting][each.past].append(each.labels)
+    pasts = sorted({past for own in found.values() for past in own})
     rows = [
-        (NAMES[learner], f"{share:g}", *(_labels(found[learner, share, past]) for past in pasts))
-        for learner, share in dict.fromkeys((learner, share) for learner, share, _ in found)
+        (NAMES[name], f"{share:g}", *(_labels(own[past]) for past in pasts)) for (name, share), own in found.items()
     ]
     return table(("algorithm", "forgetting", *(f"{past:,}" for past in pasts)), rows)
 

@@ -1,17 +1,16 @@
 """Tasks: regret of FSOL and SSOL on each kind of sequence."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from app.learning.config import Value, config_of
 from app.learning.model import Model
+from experiments.paper.hindsight import Best, best, limit_loss, loss
 from experiments.paper.protocol import Sizes
-from experiments.paper.regret.hindsight import Best, best, limit_loss, loss
-from experiments.paper.regret.sequences import KINDS, Rounds, floor
-from experiments.paper.regret.theorems import LAMBDA, THEOREMS, Compared, R, compared
+from experiments.paper.theorems import KINDS, LAMBDA, THEOREMS, Compared, R, Rounds, compared, floor
 from experiments.tasks import Task
 from kernels.arrays import Floats
 from kernels.feature_hash import key_of
@@ -25,12 +24,12 @@ SEQUENCES: Final = (("noisy", 20, 3.0), ("separable", 20, 1.5), ("coins", 20, 1.
 ByHorizon = list[list[float]]  # for each seed and horizon
 
 
-class Hindsight(msgspec.Struct, frozen=True):
-    """The best fixed weights."""
+class Game(NamedTuple):
+    """The rounds of one seed, and for each horizon the best fixed weights in hindsight, as the bounds measure them."""
 
-    losses: ByHorizon
-    energies: ByHorizon  # w' A_T w: the D^2 of the theorem on SSOL
-    held_losses: ByHorizon  # of these weights, shrunk until their D^2 is that of the first horizon
+    rounds: Rounds
+    bests: list[Best]
+    compared: list[Compared]
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -55,18 +54,18 @@ class Regret(msgspec.Struct, frozen=True):
     sequence: str
     dimensions: int
     horizons: list[int]
-    hindsight: Hindsight
+    best_losses: ByHorizon  # of the best fixed weights in hindsight
+    energies: ByHorizon  # w' A_T w: the D^2 of the theorem on SSOL
+    held_losses: ByHorizon  # of these weights, shrunk until their D^2 is that of the first horizon
     curves: list[Curve]
     limits: dict[str, float]  # by fixed rate: the regret per round at which SSOL must end, for the first seed
     floor: list[float] | None  # the least mean regret of any learner, where it is known
 
     def curve(self, algorithm: str, rate: str) -> Curve:
-        """Return the curve of a learner at a rate."""
         return next(each for each in self.curves if (each.algorithm, each.rate) == (algorithm, rate))
 
 
 def tasks(sizes: Sizes) -> list[Task]:
-    """One task for each kind of sequence."""
     common = {"horizons": list(sizes.horizons), "seeds": sizes.regret_seeds, "fit_from": sizes.fit_from}
     return [
         Task(
@@ -81,31 +80,21 @@ def tasks(sizes: Sizes) -> list[Task]:
 
 
 def run(*, sequence: str, dimensions: int, horizons: list[int], seeds: int, fit_from: int) -> Regret:
-    """Play the sequences of all seeds."""
-    generators = [np.random.default_rng([SEED, dimensions, seed]) for seed in range(seeds)]
-    drawn = [KINDS[sequence](max(horizons), dimensions, generator) for generator in generators]
-    found = [_hindsights(rounds, horizons) for rounds in drawn]
-    to = [
-        [compared(rounds.examples[:count], each.weights) for count, each in zip(horizons, own, strict=True)]
-        for rounds, own in zip(drawn, found, strict=True)
-    ]
+    games = []
+    for seed in range(seeds):
+        generator = np.random.default_rng([SEED, dimensions, seed])
+        games.append(_game(KINDS[sequence](max(horizons), dimensions, generator), horizons))
+    first = games[0]
+    least = first.bests[-1].loss / len(first.rounds.labels)
     return Regret(
         sequence=sequence,
         dimensions=dimensions,
         horizons=horizons,
-        hindsight=Hindsight(
-            losses=[[each.loss for each in own] for own in found],
-            energies=[[each.energy for each in own] for own in to],
-            held_losses=[
-                [_held_loss(rounds, one, measured, own_to[0]) for one, measured in zip(own, own_to, strict=True)]
-                for rounds, own, own_to in zip(drawn, found, to, strict=True)
-            ],
-        ),
-        curves=[_curve(name, rate, drawn, found, to, fit_from) for rate in (TUNED, *FIXED) for name in THEOREMS],
-        limits={
-            rate: limit_loss(drawn[0].signed, eta) - found[0][-1].loss / len(drawn[0].labels)
-            for rate, eta in FIXED.items()
-        },
+        best_losses=[[best.loss for best in game.bests] for game in games],
+        energies=[[each.energy for each in game.compared] for game in games],
+        held_losses=[_held_losses(game) for game in games],
+        curves=[_curve(name, rate, games, fit_from) for rate in (TUNED, *FIXED) for name in THEOREMS],
+        limits={rate: limit_loss(first.rounds.signed, eta) - least for rate, eta in FIXED.items()},
         floor=[floor(count, dimensions) for count in horizons] if sequence == "coins" else None,
     )
 
@@ -113,16 +102,10 @@ def run(*, sequence: str, dimensions: int, horizons: list[int], seeds: int, fit_
 def losses(algorithm: str, rounds: Rounds, eta: float) -> Floats:
     """Return the hinge loss of each round, with lambda_t as in the theorem."""
     count, dimensions = rounds.examples.shape
-    schedule = THEOREMS[algorithm].schedule
     # The examples are bounded as the theorem requires, so they are not normalised.
-    setting: dict[str, Value] = {
-        "algorithm": algorithm,
-        "eta": eta,
-        "lambda": LAMBDA,
-        "lambda_schedule": schedule,
-        "normalize": "none",
-    }
-    model = Model(config_of(setting if algorithm == "fsol" else {**setting, "r": R}))
+    setting: dict[str, Value] = {"algorithm": algorithm, "eta": eta, "lambda": LAMBDA, "normalize": "none"}
+    setting |= {"lambda_schedule": THEOREMS[algorithm].schedule} | ({} if algorithm == "fsol" else {"r": R})
+    model = Model(config_of(setting))
     keys = np.tile(np.array([key_of(str(place)) for place in range(dimensions)], np.uint64), count)
     starts = np.arange(count + 1, dtype=np.int64) * dimensions
     batch = model.canonical(starts, keys, np.ascontiguousarray(rounds.examples).reshape(-1))
@@ -138,39 +121,38 @@ def exponent(horizons: Sequence[int], regrets: Sequence[float], fit_from: int) -
     return float(np.polyfit(sizes, grown, 1)[0])
 
 
-def _hindsights(rounds: Rounds, horizons: Sequence[int]) -> list[Best]:
-    if rounds.separator is not None:
-        return [Best(rounds.separator, 0.0, 0.0)] * len(horizons)
-    found: list[Best] = []
+def _game(rounds: Rounds, horizons: Sequence[int]) -> Game:
+    bests: list[Best] = []
     guess = np.zeros(rounds.examples.shape[1])
     for count in horizons:
-        found.append(best(rounds.first(count).signed, guess))
-        guess = found[-1].weights
+        known = rounds.separator
+        bests.append(best(rounds.first(count).signed, guess) if known is None else Best(known, 0.0, 0.0))
+        guess = bests[-1].weights
+    pairs = zip(horizons, bests, strict=True)
+    return Game(rounds, bests, [compared(rounds.examples[:count], each.weights) for count, each in pairs])
+
+
+def _held_losses(game: Game) -> list[float]:
+    found = []
+    for each, measured in zip(game.bests, game.compared, strict=True):
+        shrunk = each.weights * float(np.sqrt(game.compared[0].energy / measured.energy))
+        found.append(loss(game.rounds.first(measured.rounds).signed, shrunk))
     return found
 
 
-def _held_loss(rounds: Rounds, one: Best, measured: Compared, first: Compared) -> float:
-    shrunk = one.weights * float(np.sqrt(first.energy / measured.energy))
-    return loss(rounds.first(measured.rounds).signed, shrunk)
-
-
-def _curve(  # noqa: PLR0913, PLR0917 - a curve is all of these
-    algorithm: str, rate: str, drawn: list[Rounds], found: list[list[Best]], to: list[list[Compared]], fit_from: int
-) -> Curve:
+def _curve(algorithm: str, rate: str, games: Sequence[Game], fit_from: int) -> Curve:
     theorem = THEOREMS[algorithm]
-    counts = [each.rounds for each in to[0]]
-    etas = [[theorem.rate(each) if rate == TUNED else FIXED[rate] for each in own] for own in to]
-    totals = [_totals(algorithm, rounds, own, counts) for rounds, own in zip(drawn, etas, strict=True)]
-    regrets = [
-        [total - each.loss for total, each in zip(own, bests, strict=True)]
-        for own, bests in zip(totals, found, strict=True)
-    ]
-    bounds = [
-        [theorem.bound(*each) for each in zip(own, rates, strict=True)] for own, rates in zip(to, etas, strict=True)
-    ]
-    exponents = [exponent(counts, own, fit_from) for own in regrets]
-    late = [exponent(counts, own, counts[-1] // 10) for own in regrets]
-    return Curve(algorithm, rate, regrets, bounds, exponents, late)
+    curve = Curve(algorithm, rate, [], [], [], [])
+    for game in games:
+        counts = [each.rounds for each in game.compared]
+        etas = [theorem.rate(each) if rate == TUNED else FIXED[rate] for each in game.compared]
+        totals = _totals(algorithm, game.rounds, etas, counts)
+        regrets = [total - best.loss for total, best in zip(totals, game.bests, strict=True)]
+        curve.regrets.append(regrets)
+        curve.bounds.append([theorem.bound(*each) for each in zip(game.compared, etas, strict=True)])
+        curve.exponents.append(exponent(counts, regrets, fit_from))
+        curve.late_exponents.append(exponent(counts, regrets, counts[-1] // 10))
+    return curve
 
 
 def _totals(algorithm: str, rounds: Rounds, etas: Sequence[float], counts: Sequence[int]) -> list[float]:

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from app.learning.config import Value, config_of
 from app.learning.model import Model
 from app.learning.names import BIAS_KEY
+from app.learning.prequential import Confusion
 from experiments.examples import Examples, joined
-from experiments.paper.drift.windows import Shares, balanced, cells, interval, margins, recovery, resampled
 from experiments.paper.protocol import Sizes
 from experiments.sets import SOURCES
 from experiments.tasks import Task
@@ -35,6 +36,13 @@ FLIP: Final = "flip"
 FLIPPED: Final = "phishstorm"
 FLIP_WINDOW: Final = 2_000
 PAST_FORGETTING: Final = (0.0, 1e-4)
+
+Cells = NDArray[np.float64]  # one row per window: anomalies, true positives, normal examples, true negatives
+RESAMPLES: Final = 1_000
+LEVEL: Final = 0.95
+RECOVERY_WINDOW: Final = 1_000  # examples over which a learner must be
+RECOVERY_MARGIN: Final = 0.02  # as good again, but for this,
+BEFORE: Final = 10_000  # as over so many before the change
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -77,46 +85,39 @@ class Drifting(msgspec.Struct, frozen=True):
 
 
 def tasks(sizes: Sizes) -> list[Task]:
-    """One task for each stream in order of time, and one for each seed of the flip."""
+    """One task for each stream in order of time, and one for each seed of the flip, where the set is present."""
     common: dict[str, Any] = {"limit": sizes.drift_examples, "forgetting": list(sizes.forgetting)}
     found = []
     for name, window, bias, rates, seconds in IN_ORDER:
+        if SOURCES[name].absent():
+            continue
         own = {"stream": name, "window": sizes.drift_window or window, "bias": bias, "rates": list(rates)}
         found.append(Task(STUDY, name, 0.7 if sizes.is_quick else seconds, run_in_order, common | own))
-    for seed in range(sizes.drift_seeds):
+    for seed in range(0 if SOURCES[FLIPPED].absent() else sizes.drift_seeds):
         own = {"seed": seed, "window": sizes.drift_window or FLIP_WINDOW, "pasts": list(sizes.pasts)}
         found.append(Task(STUDY, f"flip, seed {seed}", 0.7 if sizes.is_quick else 12.0, run_flip, common | own))
     return found
 
 
-def source_of(task: Task) -> str:
-    """Return the set that a task needs."""
-    return str(task.arguments.get("stream", FLIPPED))
-
-
 def run_in_order(  # noqa: PLR0913 - the arguments of a task
     *, stream: str, limit: int | None, window: int, bias: bool, rates: list[str], forgetting: list[float]
 ) -> Drifting:
-    """Play a stream in order of time."""
     found = joined(SOURCES[stream].train(limit), BIAS_KEY if bias else 0)
-    played = [
-        each for which in rates for learner in LEARNERS for each in _played(found, learner, which, forgetting, window)
-    ]
+    played = [one for which in rates for name in LEARNERS for one in _played(found, name, which, forgetting, window)]
     return _drifting(stream, found.labels, window, None, played, [])
 
 
 def run_flip(*, limit: int | None, seed: int, window: int, pasts: list[int], forgetting: list[float]) -> Drifting:
-    """Play a stream whose labels flip halfway."""
     whole = joined(SOURCES[FLIPPED].train(limit))
     found = flipped(whole, seed)
     change = len(found) // 2
-    played = [each for name in LEARNERS for each in _played(found, name, DEFAULTS, forgetting, window, change=change)]
+    played = [one for name in LEARNERS for one in _played(found, name, DEFAULTS, forgetting, window, change)]
     recoveries = []
     for past in pasts:
         shorter = flipped(whole, seed, past)
         for learner in LEARNERS:
             for share in PAST_FORGETTING:
-                labels = recovery(shorter.labels, scores_of(shorter, _setting(learner, DEFAULTS, share)), past)
+                labels = recovery(shorter.labels, scores_of(shorter, learner, share), past)
                 recoveries.append(Recovery(learner, share, past, labels))
     recoveries += [
         Recovery(each.learner, each.forgetting, change, each.recovered_after)
@@ -136,13 +137,61 @@ def flipped(whole: Examples, seed: int, past: int | None = None) -> Examples:
     return turned.select(rows[0 if past is None else half - past :])
 
 
-def scores_of(stream: Examples, setting: dict[str, Value]) -> Floats:
+def scores_of(stream: Examples, learner: str, forgetting: float = 0.0, rates: str = DEFAULTS) -> Floats:
     """Test, then train: return the score of each example before it is learnt."""
-    return Model(config_of(setting)).stream(stream.starts, stream.keys, stream.values, stream.labels)
+    config = config_of({"algorithm": learner, "forgetting": forgetting, **RATES[rates][learner]})
+    return Model(config).stream(stream.starts, stream.keys, stream.values, stream.labels)
 
 
-def _setting(learner: str, rates: str, forgetting: float) -> dict[str, Value]:
-    return {"algorithm": learner, "forgetting": forgetting, **RATES[rates][learner]}
+def cells(labels: Floats, scores: Floats, window: int) -> Cells:
+    """Count each window of so many examples; the last may be shorter."""
+    return np.add.reduceat(_outcomes(labels, scores), np.arange(0, labels.size, window), axis=0)
+
+
+def balanced(counted: Cells) -> float | None:
+    """Return the balanced accuracy over all windows; None without both classes."""
+    total = counted.sum(axis=0)
+    return float(_shares(total)) if total[0] and total[2] else None
+
+
+def margins(counted: Cells) -> list[float | None]:
+    """Return half the width of a 95% interval of each window, as if verdicts were independent."""
+    return [
+        Confusion(left, normal - left, anomalies - found, found).balanced_accuracy_margin
+        for anomalies, found, normal, left in counted.tolist()
+    ]
+
+
+def resampled(counted: Cells) -> Floats:
+    """Bootstrap windows, with the same draws for every learner, so that differences of learners are paired."""
+    count = len(counted)
+    drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1.0 / count), RESAMPLES)
+    return _shares(drawn @ counted)
+
+
+def interval(values: Floats) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    return float(low), float(high)
+
+
+def recovery(labels: Floats, scores: Floats, change: int) -> int | None:
+    """Return the labels until the learner is about as good as before the change; None if it never is."""
+    outcomes = _outcomes(labels, scores)
+    level = balanced(outcomes[max(0, change - BEFORE) : change])
+    assert level is not None, "a stream has both classes before its change"
+    sums = np.vstack([np.zeros(4), np.cumsum(outcomes[change:], axis=0)])
+    reached = _shares(sums[RECOVERY_WINDOW:] - sums[:-RECOVERY_WINDOW]) >= level - RECOVERY_MARGIN
+    return int(np.argmax(reached)) + RECOVERY_WINDOW if reached.any() else None
+
+
+def _outcomes(labels: Floats, scores: Floats) -> Cells:
+    positive, said = labels > 0.0, scores > 0.0
+    return np.stack([positive, positive & said, ~positive, ~positive & ~said], axis=1).astype(np.float64)
+
+
+def _shares(totals: Cells) -> Floats:
+    with np.errstate(invalid="ignore"):  # a window without one of the classes is not a number, and above no level
+        return np.asarray((totals[..., 1] / totals[..., 0] + totals[..., 3] / totals[..., 2]) / 2.0)
 
 
 def _drifting(  # noqa: PLR0913, PLR0917 - the result is all of these
@@ -154,15 +203,15 @@ def _drifting(  # noqa: PLR0913, PLR0917 - the result is all of these
     return Drifting(name, labels.size, positives, window, flipped_at, persistent, played, recoveries)
 
 
-def _played(  # noqa: PLR0913 - the arguments of a task
-    stream: Examples, learner: str, rates: str, forgetting: list[float], window: int, *, change: int | None = None
+def _played(  # noqa: PLR0913, PLR0917 - the arguments of a task
+    stream: Examples, learner: str, rates: str, forgetting: list[float], window: int, change: int | None = None
 ) -> list[Played]:
     """Play the learner with each forgetting; the first is the baseline of the gains."""
     labels = stream.labels
     found: list[Played] = []
-    first: tuple[float, Shares] | None = None
+    first: tuple[float, Floats] | None = None
     for share in forgetting:
-        scores = scores_of(stream, _setting(learner, rates, share))
+        scores = scores_of(stream, learner, share, rates)
         counted = cells(labels, scores, window)
         own, drawn = balanced(counted), resampled(counted)
         assert own is not None, "a stream has both classes"

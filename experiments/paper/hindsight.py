@@ -10,8 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from experiments.paper.regret.sequences import Matrix
-from experiments.paper.regret.theorems import R
+from experiments.paper.theorems import Matrix, R
 from kernels.arrays import Floats
 
 TOLERANCE: Final = 1e-9  # of the loss: how far the weights may be from optimal
@@ -45,7 +44,6 @@ def best(signed: Matrix, guess: Floats) -> Best:
 
 
 def loss(signed: Matrix, weights: Floats) -> float:
-    """Return the hinge loss of fixed weights."""
     return float(np.maximum(0.0, 1.0 - signed @ weights).sum())
 
 

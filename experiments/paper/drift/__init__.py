@@ -1,1 +1,0 @@
-"""Streams that change, and how learners that forget fare on them."""
