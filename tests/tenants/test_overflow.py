@@ -18,7 +18,7 @@ from app.tenants import snapshotter
 from app.tenants.registry import Tenants
 from app.tenants.snapshotter import SnapshotPolicy
 from tests.learning.logs import random_log
-from tests.security.forging import overwhelmed
+from tests.security.forged_models import with_all_weights
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
 
@@ -40,7 +40,7 @@ def sound(algorithm: str) -> TenantState:
 
 def foreign(algorithm: str = "ftrl") -> bytes:
     """Return a model whose numbers are finite until the next label."""
-    return overwhelmed(sound(algorithm), 1e308)
+    return with_all_weights(sound(algorithm), 1e308)
 
 
 async def overflowed(tenants: Tenants, name: str) -> tuple[int, str]:
