@@ -46,7 +46,7 @@ async def test_what_was_answered_so_can_be_labelled(broken: Service) -> None:
     assert (given.json()["score"], given.json()["loss"], given.json()["served"]["score"]) == (None, None, None)
 
 
-async def test_feedback_that_moves_nothing_says_why(service: Service) -> None:
+async def test_feedback_without_an_update_has_a_reason(service: Service) -> None:
     state = TenantState({"algorithm": "cs-ssol-full"})
     advance_all(state, [FeedbackGiven(example_of({f"f{k}": 1.0 for k in range(9)}), 1)])
     headers = {"content-type": "application/octet-stream"}

@@ -62,7 +62,7 @@ async def test_huge_finite_weights_overflow_when_they_learn_and_are_then_not_wri
         dump(state)
 
 
-async def test_keys_that_look_like_nan_are_no_overflow() -> None:
+async def test_keys_that_look_like_nan_are_not_an_overflow() -> None:
     state = replay(random_log(3))
     frozen = copy_state(state)
     frozen.rows[0, 0] = np.nan
