@@ -13,11 +13,11 @@ settings.load_profile("sluice")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _signals_are_heard() -> None:
-    """What a shell starts in the background, or for ever, ignores some of them, and so would all that it starts."""
-    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+def _signals_are_handled() -> None:
+    """Restore signals that a shell ignores for background jobs; processes that tests start would inherit that."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, heard)
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ def parent_of(process: Path) -> int:
 
 
 def began(pid: int) -> str:
-    """Return the start time of a running process, else "". It tells a process from a later one with the same id."""
+    """Return the start time of a running process, else "": a later process with the same id has another one."""
     fields = _stat(Path("/proc") / str(pid))
     return fields[19] if fields and fields[0] != "Z" else ""
 

@@ -23,7 +23,7 @@ def test_every_setting_has_a_rule_and_an_option_of_the_command_line() -> None:
     assert DEFAULTS.keys() == RULES.keys() == SETTINGS.keys() | {"algorithm"} | SERVICE_ONLY
 
 
-def test_the_command_line_does_not_offer_what_only_a_service_has_a_use_for() -> None:
+def test_the_command_line_does_not_offer_settings_of_the_service_only() -> None:
     assert not SETTINGS.keys() & SERVICE_ONLY
 
 

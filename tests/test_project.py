@@ -33,7 +33,7 @@ def test_every_requirement_of_a_lock_has_one_version_and_a_hash(lock: Path) -> N
 
 
 @each_lock
-def test_a_lock_has_the_versions_that_the_project_asks_for(lock: Path) -> None:
+def test_a_lock_has_the_versions_of_the_project(lock: Path) -> None:
     locked = requirements(lock)
     for dependency in PROJECT["dependencies"]:
         name, version = dependency.split("==")
@@ -64,7 +64,7 @@ def test_every_make_target_is_phony() -> None:
     assert phony[1].split() == re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE)
 
 
-def test_make_asks_for_the_python_that_the_project_asks_for() -> None:
+def test_make_requires_the_same_python_as_the_project() -> None:
     major, minor = map(int, PROJECT["requires-python"].removeprefix(">=").split("."))
     assert f"sys.version_info < ({major}, {minor})" in MAKEFILE
     assert sys.version_info >= (major, minor)

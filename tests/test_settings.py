@@ -129,7 +129,7 @@ def test_names_are_separated_by_commas() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), ABSENT.items())
-def test_the_documentation_says_where_there_is_no_default(name: str, value: object) -> None:
+def test_the_documentation_names_settings_without_a_default(name: str, value: object) -> None:
     assert DOCUMENTED[variable(name)][0] == "none"
     assert getattr(read(), name) == value
 
@@ -141,7 +141,7 @@ def test_a_secret_is_not_printed() -> None:
     assert settings.redis_url.get_secret_value() == "redis://:hunter2@localhost"
 
 
-def test_a_secret_can_come_from_a_file(tmp_path: Path) -> None:
+def test_a_secret_can_be_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text("redis://:hunter2@localhost\n")
     settings = read(REDIS_URL_FILE=str(file))
@@ -171,7 +171,7 @@ def test_the_workers_share_the_memory() -> None:
     assert memory_budget(1) == pytest.approx(memory_limit() * 0.6, abs=1)
 
 
-def test_a_given_budget_is_taken_as_it_is() -> None:
+def test_an_explicit_budget_is_used_unchanged() -> None:
     assert read(WORKERS="4", MEMORY_BUDGET_BYTES="1GiB").memory_budget_bytes == 2**30
 
 
@@ -205,7 +205,7 @@ def test_the_documentation_lists_exactly_the_settings_that_exist() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_documentation_says_what_a_setting_must_be(name: str) -> None:
+def test_the_documentation_states_the_valid_values_of_a_setting(name: str) -> None:
     assert DOCUMENTED[variable(name)][1] == rule(name)
 
 

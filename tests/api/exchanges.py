@@ -10,7 +10,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Exchange:
-    """What was sent, and how often the body was asked for."""
+    """The messages that the application sent, and how often it read from the body."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -46,7 +46,7 @@ class FakeTenants:
 
     def __init__(self) -> None:
         self.tenants: dict[str, Tenant] = {}
-        self.giver = FakeGiver(self)
+        self.feedback_writer = FakeFeedbackWriter(self)
         self.trouble: str | None = None
         self.broken: Exception | None = None
         self.auto_create = True
@@ -68,7 +68,7 @@ class FakeTenants:
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         self.reach()
         state = self.tenants[name].state if name in self.tenants else TenantState()
-        if state.config.changed(changes).values != state.config.values:  # what changes nothing is no event
+        if state.config.changed(changes).values != state.config.values:  # without a change there is no event
             apply(state, TenantConfigured(changes))
         return self.tenants.get(name) or self.put(name, state)
 
@@ -106,7 +106,7 @@ class FakeTenants:
 
     def put(self, name: str, state: TenantState) -> Tenant:
         tenant = FakeTenant(name, state, Position("incarnation", state.version, "incarnation"))
-        tenant.giver = self.giver
+        tenant.feedback_writer = self.feedback_writer
         self.tenants[name] = tenant
         return tenant
 
@@ -118,16 +118,16 @@ class FakeTenants:
 class FakeTenant(Tenant):
     """A tenant whose feedback goes to a fake instead of the log."""
 
-    giver: "FakeGiver"
+    feedback_writer: "FakeFeedbackWriter"
 
     async def give(self, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
-        return await self.giver.give(self, feedback)
+        return await self.feedback_writer.give(self, feedback)
 
     async def earlier_answer(self, feedback_id: str, label: int) -> tuple[FeedbackResult, Served | None] | None:
-        return await self.giver.earlier_answer(self, feedback_id, label)
+        return await self.feedback_writer.earlier_answer(self, feedback_id, label)
 
 
-class FakeGiver:
+class FakeFeedbackWriter:
     """Learns at once, and knows every feedback_id. `calls` has the size of each call."""
 
     def __init__(self, tenants: FakeTenants) -> None:
@@ -135,12 +135,12 @@ class FakeGiver:
         self._given: dict[tuple[str, str], tuple[int, FeedbackResult]] = {}
         self._names = count(1)
         self.calls: list[int] = []
-        self.heard: list[Feedback] = []
+        self.received: list[Feedback] = []
 
     async def give(self, tenant: Tenant, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
         self._tenants.reach()
         self.calls.append(len(feedback))
-        self.heard += feedback
+        self.received += feedback
         return [self._one(tenant, each) for each in feedback]
 
     async def earlier_answer(

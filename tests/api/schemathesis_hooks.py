@@ -34,8 +34,8 @@ def before_call(_: object, case: schemathesis.Case[Any], kwargs: dict[str, Any])
 if ROLE:
 
     @schemathesis.check
-    def only_its_role_answers(_: object, response: Any, case: Any) -> None:  # noqa: ANN401 - as schemathesis has them
-        """Whoever has one role is refused by every route that needs another."""
+    def only_its_role_answers(_: object, response: Any, case: Any) -> None:  # noqa: ANN401 - types of schemathesis
+        """A key with one role is refused by every route that needs another."""
         needed = case.operation.definition.raw.get("x-sluice-role")
         if needed not in {None, ROLE} and response.request.method != "OPTIONS":
             assert response.status_code in {401, 403, 405}, f"{needed} is needed, and {ROLE} was answered"

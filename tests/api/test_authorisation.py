@@ -155,10 +155,10 @@ async def test_a_foreign_tenant_is_refused_on_every_route_in_the_same_words(guar
         if "{tenant}" not in route.path and "json" not in body:
             continue
         answer = await guarded.ask(method, path, headers, **body)
-        told = answer.json()
-        assert (answer.status_code, told["type"]) == (403, "/problems/forbidden"), (path, answer.text)
-        assert "other" in told["detail"] or route.path == "/keys"
-        assert told["detail"] in {
+        problem = answer.json()
+        assert (answer.status_code, problem["type"]) == (403, "/problems/forbidden"), (path, answer.text)
+        assert "other" in problem["detail"] or route.path == "/keys"
+        assert problem["detail"] in {
             "this key is not for tenant 'other'",
             "a key can only be created for tenants of your own key",
         }
@@ -191,7 +191,7 @@ async def test_metrics_of_other_tenants_are_not_shown(guarded: Guarded) -> None:
     page = await guarded.ask("GET", "/metrics", await guarded.key("metrics", tenants="mine"))
     assert b'tenant="mine"' in page.content
     assert b"other" not in page.content
-    assert b"b 4.0" not in page.content, "what is summed over tenants tells of the others, too"
+    assert b"b 4.0" not in page.content, "a sum over tenants would reveal the others"
     assert (await guarded.ask("GET", "/metrics", await guarded.key("metrics", tenants="*"))).content == PAGE
 
 
@@ -202,7 +202,7 @@ async def test_readiness_names_tenants_only_to_callers_that_may_see_all(guarded:
     assert "acme" in (await guarded.ask("GET", "/readyz", await guarded.key("review", tenants="*"))).text
 
 
-async def test_a_key_may_come_in_either_header(guarded: Guarded) -> None:
+async def test_a_key_may_be_sent_in_either_header(guarded: Guarded) -> None:
     bearer = await guarded.key("review")
     token = bearer["Authorization"].removeprefix("Bearer ")
     for headers in (bearer, {"authorization": f"bearer {token}"}, {"X-API-Key": token}):
@@ -240,8 +240,8 @@ async def test_keys_are_made_listed_rotated_and_revoked(guarded: Guarded) -> Non
     use = {"X-API-Key": second["secret"]}
     assert (await guarded.ask("POST", "/predict", use, json=body_of("/predict", "mine-eu")["json"])).status_code == 401
     assert (await guarded.ask("DELETE", f"/keys/{second['key']['id']}", headers)).status_code == 404
-    told = [entry.action for entry in guarded.audit.entries]
-    assert told == ["create_key", "key_made", "rotate_key", "key_made", "revoke_key", "key_revoked", "revoke_key"]
+    actions = [entry.action for entry in guarded.audit.entries]
+    assert actions == ["create_key", "key_made", "rotate_key", "key_made", "revoke_key", "key_revoked", "revoke_key"]
     assert not any(secret in str(guarded.audit.entries) for secret in (first["secret"], second["secret"]))
 
 
@@ -259,8 +259,8 @@ async def test_whatever_changes_a_tenant_is_in_the_audit_with_the_key_and_the_re
     await guarded.ask("PUT", "/tenants/mine", headers, json={"eta": 0.5})
     await guarded.ask("DELETE", "/tenants/mine", headers)
     identity = headers["Authorization"][14:26]
-    told = [(entry.action, entry.tenant, entry.key_id, entry.request_id) for entry in guarded.audit.entries]
-    assert told == [(action, "mine", identity, "r-1") for action in ("configure_tenant", "delete_tenant")]
+    recorded = [(entry.action, entry.tenant, entry.key_id, entry.request_id) for entry in guarded.audit.entries]
+    assert recorded == [(action, "mine", identity, "r-1") for action in ("configure_tenant", "delete_tenant")]
 
 
 async def test_nothing_is_changed_that_cannot_be_noted(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,10 +273,10 @@ async def test_nothing_is_changed_that_cannot_be_noted(guarded: Guarded, monkeyp
     assert "mine" in guarded.tenants.tenants
 
 
-async def test_a_label_carries_who_gave_it(guarded: Guarded) -> None:
+async def test_a_label_records_its_key_and_moderator(guarded: Guarded) -> None:
     headers = await guarded.key("feedback") | {"X-Request-ID": "r-7"}
     await guarded.ask("POST", "/feedback", headers, **body_of("/feedback", "mine"))
-    (given,) = guarded.tenants.giver.heard
+    (given,) = guarded.tenants.feedback_writer.received
     assert (given.key_id, given.request_id) == (headers["Authorization"][14:26], "r-7")
 
 

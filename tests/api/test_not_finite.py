@@ -7,7 +7,7 @@ from app.learning.example import example_of
 from app.learning.state import TenantState, advance_all
 from tests.api.conftest import Service
 from tests.api.exchanges import exchange
-from tests.security.forging import overwhelmed
+from tests.security.forged_models import with_all_weights
 
 pytestmark = pytest.mark.anyio
 FEATURES = {"f1": 1, "f2": 2, "new": 3}
@@ -20,7 +20,9 @@ async def broken(service: Service) -> Service:
     state = TenantState({"algorithm": "ftrl"})
     advance_all(state, [FeedbackGiven(example_of({f"f{k}": 1.0 for k in range(9)}), 1)])
     headers = {"content-type": "application/octet-stream"}
-    imported = await service.client.post("/tenants/acme/import", content=overwhelmed(state, 1e308), headers=headers)
+    imported = await service.client.post(
+        "/tenants/acme/import", content=with_all_weights(state, 1e308), headers=headers
+    )
     assert imported.status_code == 200
     for label in (1, -1, 1, -1, 1):
         given = await service.client.post("/feedback", json={"tenant": "acme", "features": FEATURES, "label": label})
@@ -44,11 +46,11 @@ async def test_what_was_answered_so_can_be_labelled(broken: Service) -> None:
     assert (given.json()["score"], given.json()["loss"], given.json()["served"]["score"]) == (None, None, None)
 
 
-async def test_feedback_that_moves_nothing_says_why(service: Service) -> None:
+async def test_feedback_without_an_update_has_a_reason(service: Service) -> None:
     state = TenantState({"algorithm": "cs-ssol-full"})
     advance_all(state, [FeedbackGiven(example_of({f"f{k}": 1.0 for k in range(9)}), 1)])
     headers = {"content-type": "application/octet-stream"}
-    await service.client.post("/tenants/acme/import", content=overwhelmed(state, 1e308), headers=headers)
+    await service.client.post("/tenants/acme/import", content=with_all_weights(state, 1e308), headers=headers)
     given = await service.client.post("/feedback", json={"tenant": "acme", "features": FEATURES, "label": 1})
     assert given.json()["updated"] is False
     assert given.json()["reason"] == "the score is not finite: weights of the model have overflowed"

@@ -33,7 +33,7 @@ ROUTES = {
 }  # fmt: skip
 
 
-def test_every_route_of_the_contract_is_there() -> None:
+def test_every_route_of_the_contract_exists() -> None:
     assert OPERATIONS.keys() == ROUTES
     assert DOCUMENT["openapi"].startswith("3.1")
 
@@ -94,7 +94,7 @@ def test_every_setting_is_in_the_schema() -> None:
 
 
 @pytest.mark.anyio
-async def test_examples_of_requests_are_answered_as_the_schema_says(service: Service) -> None:
+async def test_answers_to_example_requests_match_the_schema(service: Service) -> None:
     for route, body, shape in (
         ("/predict", examples.PREDICT, "PredictResponse"),
         ("/predict", examples.PREDICT_URL, "PredictResponse"),

@@ -43,7 +43,7 @@ async def test_any_other_token_is_refused(connection: Connection, token: str | N
         authenticator.authorise(token, "predict")
 
 
-async def test_the_secret_of_another_key_opens_nothing(connection: Connection) -> None:
+async def test_the_secret_of_another_key_is_refused(connection: Connection) -> None:
     authenticator = Authenticator(ApiKeyStore(connection), "required")
     (first, _), (_, token) = await made(authenticator), await made(authenticator)
     with pytest.raises(Unauthenticated):
@@ -69,7 +69,7 @@ async def test_a_revoked_key_is_refused_everywhere_within_a_second(connection: C
     following.cancel()
 
 
-async def test_a_key_expires_by_itself(connection: Connection) -> None:
+async def test_an_expired_key_is_refused(connection: Connection) -> None:
     time = Time()
     authenticator = Authenticator(ApiKeyStore(connection), "required", time)
     _, token = await authenticator.create("", ["predict"], ["*"], time.now + 10, None)
@@ -79,7 +79,7 @@ async def test_a_key_expires_by_itself(connection: Connection) -> None:
         authenticator.authorise(token, "predict")
 
 
-async def test_a_rotated_key_is_good_for_a_while_beside_the_new_one(connection: Connection) -> None:
+async def test_a_rotated_key_stays_valid_for_the_overlap(connection: Connection) -> None:
     time = Time()
     authenticator = Authenticator(ApiKeyStore(connection), "required", time)
     old, old_token = await made(authenticator, "predict", "metrics", tenants="acme,shop-*")
@@ -120,7 +120,7 @@ async def test_before_the_keys_are_read_every_request_is_refused(connection: Con
         Authenticator(ApiKeyStore(connection), mode).authorise("sluice_0123456789ab_" + "a" * 43, "predict")
 
 
-async def test_who_is_for_some_tenants_has_no_power_over_other_keys(connection: Connection) -> None:
+async def test_a_key_for_some_tenants_cannot_manage_keys_of_others(connection: Connection) -> None:
     authenticator = Authenticator(ApiKeyStore(connection), "required")
     chief, _ = await made(authenticator, "admin")
     mine, _ = await made(authenticator, "admin", tenants="acme,acme-*")

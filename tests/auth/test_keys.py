@@ -7,7 +7,7 @@ import pytest
 from app.auth.keys import ROLES, BadKey, new_key, parts_of
 
 
-def test_a_key_is_opened_by_its_secret_alone() -> None:
+def test_only_its_secret_matches_a_key() -> None:
     key, token = new_key("", ["predict"], ["acme"], now=0)
     found = parts_of(token)
     assert found is not None
@@ -46,12 +46,12 @@ def test_a_key_covers_the_tenants_that_it_names(patterns: list[str], tenant: str
     assert new_key("", ["predict"], patterns, now=0)[0].covers(tenant) == covered
 
 
-def test_a_key_ends_when_it_expires() -> None:
+def test_a_key_is_valid_until_it_expires() -> None:
     key, _ = new_key("", ["predict"], ["*"], now=1000, expires_at=2000)
     assert [key.is_valid(now) for now in (1000, 1999, 2000)] == [True, True, False]
 
 
-def test_roles_stand_in_one_order_and_once() -> None:
+def test_roles_are_unique_and_in_a_fixed_order() -> None:
     assert new_key("", ["admin", "predict", "admin"], ["*"], now=0)[0].roles == ("predict", "admin")
     assert new_key("", reversed(ROLES), ["*"], now=0)[0].roles == ROLES
 
@@ -69,7 +69,7 @@ def test_roles_stand_in_one_order_and_once() -> None:
         ({"expires_at": 5}, "the expiry of a key must be in the future"),
     ],
 )
-def test_a_key_that_makes_no_sense_is_refused(changes: dict[str, object], sentence: str) -> None:
+def test_an_invalid_key_is_refused(changes: dict[str, object], sentence: str) -> None:
     asked: dict[str, object] = {"name": "", "roles": ["predict"], "tenants": ["acme"], "now": 5} | changes
     with pytest.raises(BadKey, match=re.escape(sentence)):
         new_key(**asked)  # type: ignore[arg-type]

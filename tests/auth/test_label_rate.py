@@ -11,7 +11,7 @@ class Clock:
         return self.now
 
 
-def test_a_moderator_may_give_so_many_labels_in_a_minute() -> None:
+def test_labels_per_moderator_and_minute_are_limited() -> None:
     clock = Clock()
     rates = LabelRates(2, clock)
     for _ in range(2):

@@ -26,7 +26,7 @@ each_kind = pytest.mark.parametrize(
 
 
 @each_kind
-def test_what_was_put_is_found_until_it_is_put_anew(make: Making, tmp_path: Path) -> None:
+def test_a_window_is_found_until_it_is_replaced(make: Making, tmp_path: Path) -> None:
     remembered = make(tmp_path)
     assert remembered.get("kim") is None
     remembered.put("kim", 5.0, 1.0, 0.0)
@@ -36,7 +36,7 @@ def test_what_was_put_is_found_until_it_is_put_anew(make: Making, tmp_path: Path
 
 
 @each_kind
-def test_there_are_never_more_than_allowed_and_the_newest_is_there(make: Making, tmp_path: Path) -> None:
+def test_the_number_of_windows_is_limited_and_the_newest_is_kept(make: Making, tmp_path: Path) -> None:
     remembered = make(tmp_path)
     for number in range(20 * MOST):
         remembered.put(f"caller-{number}", number + 10.0, 0.0, float(number))
@@ -46,13 +46,13 @@ def test_there_are_never_more_than_allowed_and_the_newest_is_there(make: Making,
 
 @each_kind
 @pytest.mark.parametrize("who", ["", "\0", "acme\0kim", "é\udcff", "x" * 10_000])
-def test_any_name_is_a_name(make: Making, tmp_path: Path, who: str) -> None:
+def test_any_string_is_a_valid_name(make: Making, tmp_path: Path, who: str) -> None:
     remembered = make(tmp_path)
     remembered.put(who, 5.0, 1.0, 0.0)
     assert remembered.get(who) == (5.0, 1.0)
 
 
-def test_of_a_full_set_goes_who_is_over_first(tmp_path: Path) -> None:
+def test_a_full_set_drops_the_window_that_ends_first(tmp_path: Path) -> None:
     remembered = SharedRateWindows(tmp_path / "buckets", WAYS)  # one set
     for number in range(WAYS):
         remembered.put(str(number), 100.0 - number, 0.0, 0.0)
@@ -86,7 +86,7 @@ def test_several_workers_count_together(tmp_path: Path) -> None:
         rates[2].take("acme", "kim")
 
 
-def test_a_torn_line_locks_no_caller_out(tmp_path: Path) -> None:
+def test_a_torn_write_blocks_no_caller(tmp_path: Path) -> None:
     file = tmp_path / "rate.buckets"
     limiter = RateLimiter(1, Requests(), now=lambda: 9.0, callers=rate_windows(tmp_path, "rate", WAYS))
     rates = LabelRates(1, lambda: 9.0, rate_windows(tmp_path, "rate", WAYS))
@@ -107,7 +107,7 @@ def _write(file: Path, seed: int) -> None:
         remembered.put(str(chance.randrange(100)), chance.random(), 1.0, 0.0)
 
 
-def test_processes_that_write_at_once_leave_a_sound_table(tmp_path: Path) -> None:
+def test_concurrent_writers_leave_a_valid_table(tmp_path: Path) -> None:
     file = tmp_path / "buckets"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_write, args=(file, seed)) for seed in range(2)]

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """300 examples of which one feature tells the label, and others are noise."""
+    """300 examples: one feature determines the label, the others are noise."""
     rng = np.random.default_rng(0)
     path = tmp_path / "sample.libsvm"
     with path.open("w") as file:

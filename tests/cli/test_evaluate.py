@@ -27,7 +27,7 @@ def test_the_table_shows_the_rates_of_the_algorithm(dataset: Path, capsys: Outpu
     assert row.split()[-2] == "59"
 
 
-def test_several_algorithms_stand_side_by_side(dataset: Path, capsys: Output) -> None:
+def test_several_algorithms_are_compared(dataset: Path, capsys: Output) -> None:
     assert main(["evaluate", str(dataset), "--compare", ",".join(ALGORITHMS), "--json"]) == 0
     answer = msgspec.json.decode(capsys.readouterr().out)
     assert [result["algorithm"] for result in answer["results"]] == list(ALGORITHMS)
@@ -44,7 +44,7 @@ def test_compared_algorithms_equal_each_on_its_own(dataset: Path, capsys: Output
     assert alone["digest"] == together[1]["digest"]
 
 
-def test_in_a_comparison_a_setting_goes_to_the_algorithms_that_use_it(dataset: Path, capsys: Output) -> None:
+def test_in_a_comparison_a_setting_applies_to_the_algorithms_that_use_it(dataset: Path, capsys: Output) -> None:
     main(["evaluate", str(dataset), "--compare", "cs-ogd,ssol", "--r", "7", "--json"])
     ogd, ssol = msgspec.json.decode(capsys.readouterr().out)["results"]
     assert "r" not in ogd["config"]

@@ -13,7 +13,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def mails(tmp_path: Path) -> Path:
-    """A folder of 80 mails, of which the words tell the label."""
+    """A folder of 80 mails whose words determine the label."""
     root = tmp_path / "mails"
     for kind, words in (("spam", "win a prize lottery winner money"), ("ham", "the meeting agenda minutes room")):
         (root / kind).mkdir(parents=True)

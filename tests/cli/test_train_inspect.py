@@ -20,7 +20,7 @@ def model(dataset: Path, tmp_path: Path, capsys: Output) -> Path:
 def test_the_largest_weights_are_shown_by_name(model: Path, capsys: Output) -> None:
     assert main(["inspect", str(model), "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.split()[0] for line in lines[-2:]} == {"1", "2"}  # the two features that tell the label
+    assert {line.split()[0] for line in lines[-2:]} == {"1", "2"}  # the two features that determine the label
 
 
 def test_inspect_shows_counts_and_digest(model: Path, capsys: Output) -> None:
@@ -53,7 +53,7 @@ def test_a_truncated_model_is_refused_by_name(model: Path, capsys: Output) -> No
     assert f"sluice: {model}: the model should have" in capsys.readouterr().err
 
 
-def test_a_foreign_file_is_refused_by_what_it_is(dataset: Path, capsys: Output) -> None:
+def test_a_foreign_file_is_refused_with_its_kind(dataset: Path, capsys: Output) -> None:
     assert main(["inspect", str(dataset)]) == 1
     assert "the file is not a Sluice model: it begins with" in capsys.readouterr().err
 

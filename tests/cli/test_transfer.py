@@ -53,8 +53,8 @@ def test_an_error_is_one_sentence(
 ) -> None:
     here, _ = services
     out = tmp_path / "m"
-    assert main(["export", "nobody", "--url", here.url, "--out", str(out)]) == 1
-    assert "there is no tenant 'nobody'" in capsys.readouterr().err
+    assert main(["export", "unknown", "--url", here.url, "--out", str(out)]) == 1
+    assert "there is no tenant 'unknown'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert main(["export", "acme", "--url", "http://127.0.0.1:9", "--out", str(out)]) == 1
     assert "no service answers at http://127.0.0.1:9" in capsys.readouterr().err

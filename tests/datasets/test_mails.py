@@ -76,7 +76,7 @@ BY_INDEX = expected(*((1.0 if LABELS[k] == "spam" else -1.0, text) for k, text i
     [IN_ORDER, dict(reversed(IN_ORDER.items())), {"full/index": INDEX, **dict(reversed(MAILS.items()))}],
     ids=["index first, in order", "index last", "index first, other order"],
 )
-def test_mails_come_in_the_order_of_the_index(give: Give, files: Files) -> None:
+def test_mails_are_in_the_order_of_the_index(give: Give, files: Files) -> None:
     assert found_in(give(files)) == BY_INDEX
 
 

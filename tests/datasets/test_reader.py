@@ -101,7 +101,7 @@ def test_the_blocks_may_end_at_any_byte(write: Write, form: Format) -> None:
 
 @each_format
 @pytest.mark.parametrize("batch_examples", [1, 2, 3, 1000])
-def test_batches_have_at_most_so_many_examples(write: Write, form: Format, batch_examples: int) -> None:
+def test_the_size_of_batches_is_limited(write: Write, form: Format, batch_examples: int) -> None:
     path = write(TEXTS[form], "data")
     batches = list(read(path, format=form, batch_examples=batch_examples))
     assert max(map(len, batches)) <= batch_examples

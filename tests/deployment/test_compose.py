@@ -59,7 +59,7 @@ def test_every_address_of_a_service_names_one_and_its_port() -> None:
     assert {("sluice", 8000), ("redis", 6379), ("prometheus", 9090)} <= asked <= set(PORTS.items())
 
 
-def test_prometheus_asks_the_service_and_grafana_asks_prometheus() -> None:
+def test_prometheus_scrapes_the_service_and_grafana_queries_prometheus() -> None:
     targets = yaml.safe_load((ROOT / "monitoring/targets/sluice.yml").read_text(encoding="utf-8"))
     assert [target for group in targets for target in group["targets"]] == ["sluice:8000"]
     provisioning = ROOT / "monitoring/grafana/provisioning"

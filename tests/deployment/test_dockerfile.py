@@ -10,7 +10,7 @@ BUILDER, FINAL = read_stages()
 FINAL_ENVIRONMENT = FINAL.environment({"PATH": "/usr/bin"})
 
 
-def test_both_stages_have_the_same_python_of_the_version_that_the_project_asks_for() -> None:
+def test_both_stages_have_the_same_supported_python() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert BUILDER.image == FINAL.image
     assert FINAL.image.startswith(f"python:{project['requires-python'].removeprefix('>=')}-slim")
@@ -29,7 +29,7 @@ def test_kernels_are_looked_for_where_and_as_they_were_compiled(name: str) -> No
     assert FINAL_ENVIRONMENT[name] == BUILDER.environment({})[name]
 
 
-def test_compiled_kernels_are_copied_with_what_runs() -> None:
+def test_compiled_kernels_are_copied_into_the_image() -> None:
     (copied,) = [each.words for each in FINAL.all_of("COPY")]
     assert copied == ["--from=builder", "/opt/sluice", "/opt/sluice"]
     assert FINAL_ENVIRONMENT["NUMBA_CACHE_DIR"].startswith("/opt/sluice/")
@@ -48,7 +48,7 @@ def test_everything_that_is_installed_from_elsewhere_has_a_hash_and_no_address()
     assert not re.search(r"https?://(?!127\.0\.0\.1)|--index-url|--find-links", (ROOT / "Dockerfile").read_text())
 
 
-def test_all_that_hatchling_needs_is_taken_from_the_developers_lock() -> None:
+def test_all_dependencies_of_hatchling_come_from_the_developers_lock() -> None:
     (pattern,) = [found for run in BUILDER.all_of("RUN") for found in re.findall(r"/\^\(([\w|-]+)\)==/", run.rest)]
     lock = (ROOT / ".ci" / "requirements-dev.txt").read_text(encoding="utf-8")
     entries = re.findall(r"^([\w.-]+)==.*\n((?:    .*\n)*)", lock, re.MULTILINE)
@@ -56,7 +56,7 @@ def test_all_that_hatchling_needs_is_taken_from_the_developers_lock() -> None:
     assert pattern.split("|") == ["hatchling", *needed]
 
 
-def test_the_builder_gets_what_is_copied_and_nothing_else() -> None:
+def test_the_builder_gets_only_the_copied_files() -> None:
     sources = [word for each in BUILDER.all_of("COPY") for word in each.words[:-1]]
     sent = [path.as_posix() for path in context_files()]
     assert all(any(path == source or path.startswith(f"{source}/") for source in sources) for path in sent)

@@ -94,7 +94,7 @@ def memory_of(rows: Floats, width: int) -> bytes:
 
 
 def is_laid_out(model: Model) -> bool:
-    """Tell whether the memory is, to the byte, the layout by definition."""
+    """Return whether the memory is byte for byte the defined layout."""
     rows = model.memory.rows
     expected = layout_of(packed(rows, model.width), bits_of(model))
     return memory_of(rows, model.width) == memory_of(expected, model.width)

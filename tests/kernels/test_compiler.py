@@ -192,7 +192,7 @@ def test_with_a_permissive_umask_a_private_folder_is_used(copy: Copy) -> None:
     assert copy.run("import os; os.umask(0); " + ASK).parent.parent == copy.temporary
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a folder")
 def test_a_folder_of_another_user_is_not_used(copy: Copy) -> None:
     os.chown(copy.run(), 12345, -1)
     assert copy.run().parent == copy.home / ".cache" / "sluice"

@@ -44,14 +44,14 @@ def test_new_memory_is_zero(size: int) -> None:
 
 
 @changes
-def test_resizing_gives_the_size_asked_for(before: int, after: int) -> None:
+def test_resizing_gives_the_requested_size(before: int, after: int) -> None:
     memory = filled(before)
     memory.resize(after)
     assert memory.rows.size == after
 
 
 @changes
-def test_resizing_keeps_what_there_is_room_for(before: int, after: int) -> None:
+def test_resizing_keeps_the_elements_that_fit(before: int, after: int) -> None:
     memory = filled(before)
     memory.resize(after)
     kept = min(before, after)

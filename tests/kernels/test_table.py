@@ -140,7 +140,7 @@ def test_removing_from_an_empty_table_removes_nothing() -> None:
 
 
 @given(keys=key_lists)
-def test_rows_come_in_descending_order_of_their_keys(keys: list[int]) -> None:
+def test_rows_are_in_descending_order_of_their_keys(keys: list[int]) -> None:
     model = fsol_with(keys)
     found = keys_of(np.concatenate([np.empty((0, 2)), *model.rows()])).tolist()
     assert found == sorted(keys, reverse=True)

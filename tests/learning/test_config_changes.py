@@ -85,7 +85,7 @@ def test_a_change_to_both_lambda_and_target_sparsity_is_refused() -> None:
         config_of({"target_sparsity": 0.9}).changed({"lambda": 0.5, "target_sparsity": 0.5})
 
 
-def test_taking_the_target_sparsity_away_leaves_lambda_at_0() -> None:
+def test_removing_the_target_sparsity_leaves_lambda_at_0() -> None:
     values = config_of({"target_sparsity": 0.9}).changed({"target_sparsity": None}).values
     assert (values["target_sparsity"], values["lambda"]) == (None, 0.0)
 

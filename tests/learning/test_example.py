@@ -26,13 +26,13 @@ def test_an_example_has_keys_values_and_names_in_the_order_given(given_features:
     assert example.names == tuple(given_features)
 
 
-def test_an_empty_example_is_legal() -> None:
+def test_an_empty_example_is_valid() -> None:
     example = example_of({})
     assert (example.keys.size, example.values.size, example.names) == (0, 0, ())
 
 
 @pytest.mark.parametrize("given_features", [{}, {"a": 1.0}])
-def test_keys_and_values_have_the_types_that_kernels_speak(given_features: dict[str, float]) -> None:
+def test_keys_and_values_have_the_types_that_kernels_expect(given_features: dict[str, float]) -> None:
     example = example_of(given_features)
     assert (example.keys.dtype.name, example.values.dtype.name) == ("uint64", "float64")
 
@@ -77,7 +77,7 @@ def test_an_example_may_have_any_number_of_features(count: int) -> None:
     ],
 )
 @pytest.mark.parametrize("others", [{}, {"before": 1.0, "between": 2.0}])
-def test_a_value_that_is_no_number_is_named(value: Any, shown: str, others: dict[str, float]) -> None:  # noqa: ANN401
+def test_a_value_that_is_not_a_number_is_named(value: Any, shown: str, others: dict[str, float]) -> None:  # noqa: ANN401
     with pytest.raises(BadExample, match=r"^feature 'culprit' is .*, not a number in range$") as refusal:
         example_of({**others, "culprit": value, "after": 1.0})
     assert shown in str(refusal.value)
@@ -119,7 +119,7 @@ def test_an_empty_name_is_refused(others: dict[str, float]) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [(5, "int"), (None, "NoneType"), (b"a", "bytes"), (("a", "b"), "tuple")])
 @pytest.mark.parametrize("others", [{}, {"a": 1.0}])
-def test_a_name_that_is_no_text_is_refused_with_its_type(name: Any, kind: str, others: dict[str, float]) -> None:  # noqa: ANN401
+def test_a_name_that_is_not_a_string_is_refused_with_its_type(name: Any, kind: str, others: dict[str, float]) -> None:  # noqa: ANN401
     with pytest.raises(BadExample, match=f"feature names must be text: .*{kind}"):
         example_of({**others, name: 1.0})
 

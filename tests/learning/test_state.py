@@ -112,7 +112,7 @@ def test_a_configuration_that_keeps_the_meaning_keeps_the_weights() -> None:
     assert state.predict(example_of({"a": 1.0}))[0] > 0.0
 
 
-def test_another_kind_of_algorithm_starts_anew_but_counts_go_on() -> None:
+def test_another_kind_of_algorithm_resets_the_model_but_keeps_the_counts() -> None:
     state = TenantState({"algorithm": "ssol"})
     apply(state, FeedbackGiven(example_of({"a": 1.0}), label=1))
     outcome = apply(state, TenantConfigured({"algorithm": "ftrl"}))
@@ -131,7 +131,7 @@ def test_removed_features_are_counted_in_the_outcome() -> None:
     assert outcome.removed == features - state.model.features > 0
 
 
-def test_names_of_new_features_are_kept_and_are_no_part_of_the_digest() -> None:
+def test_names_of_new_features_are_kept_and_not_part_of_the_digest() -> None:
     state, nameless = TenantState(), TenantState()
     example = example_of({"token:free": 1.0})
     apply(state, FeedbackGiven(example, label=1))

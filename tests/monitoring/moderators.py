@@ -119,5 +119,5 @@ class Visitors:
         features = feedback(number)["features"]
         client.post(url + "/predict", json={"tenant": self._tenant, "features": features, "keep": False})
         client.post(url + "/predict", json={"tenant": self._tenant, "features": {}})  # 422
-        client.get(url + "/tenants/nobody")  # 404
+        client.get(url + "/tenants/unknown")  # 404
         client.get(url + "/nowhere")  # 404, and no route

@@ -101,7 +101,7 @@ def test_variables_that_are_used_are_defined(path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", panel_queries() + annotation_queries(), ids=lambda query: query.source)
-def test_a_query_asks_only_for_metrics_of_the_manual(query: Query) -> None:
+def test_a_query_uses_only_documented_metrics(query: Query) -> None:
     assert list(selectors(query.expression))
     assert unknown_metrics(query.expression) == []
 

@@ -95,7 +95,7 @@ def test_every_label_is_counted_once_by_tenant_label_and_verdict(scene: Scene) -
     assert counted == scene.counts.given
 
 
-def test_every_label_by_prediction_id_is_counted_by_what_was_served(scene: Scene) -> None:
+def test_every_label_by_prediction_id_is_counted_by_the_served_verdict(scene: Scene) -> None:
     counted = scene.prometheus.by("sum by (tenant, label, predicted) (sluice_served_labels_total) > 0", *CELL)
     assert counted == scene.counts.served
 
@@ -170,7 +170,7 @@ def test_every_annotation_query_is_valid(scene: Scene, query: Query) -> None:
 
 
 @pytest.mark.parametrize("name", [rule["record"] for rule in recordings()])
-def test_every_recorded_rate_is_there(scene: Scene, name: str) -> None:
+def test_every_recorded_rate_exists(scene: Scene, name: str) -> None:
     wait_for_data(scene.prometheus, name)
 
 

@@ -24,7 +24,7 @@ each_alert = pytest.mark.parametrize("name", ALERTS)
 
 
 @pytest.mark.parametrize("query", rule_queries(), ids=lambda query: query.source)
-def test_a_rule_asks_only_for_metrics_of_the_manual(query: Query) -> None:
+def test_a_rule_uses_only_documented_metrics(query: Query) -> None:
     assert list(selectors(query.expression))
     assert unknown_metrics(query.expression) == []
 

@@ -160,7 +160,7 @@ def quotient(a: Floats, b: Floats) -> Floats:
 
 
 def is_target_moment(t: int) -> bool:
-    """Tell whether t is a power of two up to 1,024 or a multiple of 1,024."""
+    """Return whether t is a power of two up to 1,024 or a multiple of 1,024."""
     return t % TARGET_INTERVAL == 0 or t in {2**k for k in range(11)}
 
 

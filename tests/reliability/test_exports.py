@@ -56,7 +56,7 @@ def test_an_export_ends_when_its_client_disconnects(service: Service) -> None:
     whole, gone = exports(service, 200), exports(service, 499)
     with begun(service):
         assert exports(service, 499) == gone
-    wait_until(lambda: exports(service, 499) == gone + 1, "the service goes on for nobody")
+    wait_until(lambda: exports(service, 499) == gone + 1, "the service continues the export without a client")
     assert exports(service, 200) == whole
     assert "Traceback" not in service.log()
 

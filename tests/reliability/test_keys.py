@@ -77,9 +77,9 @@ def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Pa
         assert service.request("POST", "/feedback", json=body, headers=headers).status_code == 200
         assert service.request("PUT", "/tenants/acme", json={"eta": 0.5}, headers=headers).status_code == 200
         assert service.request("PUT", "/tenants/shop", json={"eta": 0.5}, headers=headers).status_code == 403
-        told = sluice(environment, "audit", "--tenant", "acme").stdout.splitlines()
+        entries = sluice(environment, "audit", "--tenant", "acme").stdout.splitlines()
         identity = headers["X-API-Key"].split("_")[1]
-        assert [line.split("  ")[1:3] for line in told] == [
+        assert [line.split("  ")[1:3] for line in entries] == [
             [f"key={identity} by=kim", "label acme version 1, label 1"],
             [f"key={identity}", "configure_tenant acme"],
         ]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.forging import overwhelmed
+from tests.security.forged_models import with_all_weights
 from tests.services import Service
 from tests.tenants.test_overflow import sound
 
@@ -37,7 +37,7 @@ def test_limits_apply_to_new_data_and_not_to_stored_data(tmp_path: Path) -> None
 
 def test_a_tenant_whose_numbers_overflow_survives_a_restart(tmp_path: Path) -> None:
     with Service(tmp_path, snapshot_every_events=1, snapshots_kept=1, log_retention_events=0).start() as service:
-        foreign = overwhelmed(sound("ftrl"), 1e308)
+        foreign = with_all_weights(sound("ftrl"), 1e308)
         service.request("POST", "/tenants/acme/import", content=foreign, headers=FILE).raise_for_status()
         for label in (1, -1, 1, -1, 1):
             service.feedback("acme", features={"class:1": 1, "class:-1": 1}, label=label).raise_for_status()

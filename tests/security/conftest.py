@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.security.asking import GOOD, ask, post
+from tests.security.raw_http import GOOD, post, send
 from tests.services import Service
 
 
@@ -14,9 +14,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def port(service: Service) -> Iterator[int]:
-    """Where the service listens. It must be as well after the test as before."""
+    """The port of the service. Afterwards the service must still work, without a traceback in its log."""
     logged = len(service.whole_log())
     yield service.port
-    answer = ask(service.port, post("/predict", GOOD))
+    answer = send(service.port, post("/predict", GOOD))
     assert answer.status == 200, answer
     assert "Traceback" not in service.whole_log()[logged:]

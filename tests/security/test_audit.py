@@ -1,4 +1,4 @@
-"""`make audit`: it finds what is vulnerable where advisories can be had, and says so where they cannot."""
+"""`make audit` finds vulnerable versions if advisories are available, and says so if they are not."""
 
 import subprocess
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tests.services import ROOT
 
 LOCKED = "requirements.txt"
-# Stand for pip-audit: asked about the canary, and about the lock.
+# Replacements for pip-audit, called for the canary and for the lock.
 CLOSED = 'echo "ConnectionError" >&2; exit 1'
 MIRROR = 'echo "Skip Reason: Dependency not found on PyPI"; exit 0'
 CLEAN = """case "$*" in
@@ -27,14 +27,14 @@ def audit(folder: Path, pip_audit: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("pip_audit", [CLOSED, MIRROR])
-def test_without_advisories_it_is_skipped_in_one_line(tmp_path: Path, pip_audit: str) -> None:
+def test_without_advisories_the_audit_is_skipped_in_one_line(tmp_path: Path, pip_audit: str) -> None:
     done = audit(tmp_path, pip_audit)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Audit skipped: ")
     assert done.stdout.count("\n") == 1
 
 
-def test_with_advisories_the_lock_is_asked_about(tmp_path: Path) -> None:
+def test_with_advisories_the_lock_is_audited(tmp_path: Path) -> None:
     done = audit(tmp_path, CLEAN)
     assert (done.returncode, done.stdout) == (0, "No known vulnerabilities found\n")
 
@@ -45,7 +45,7 @@ def test_a_known_vulnerability_is_an_error(tmp_path: Path) -> None:
     assert "PYSEC-2026-1" in done.stdout
 
 
-def test_every_check_is_an_audit_too() -> None:
+def test_make_check_includes_the_audit() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "\ncheck: audit " in makefile
     assert f"--requirement .ci/{LOCKED};" in makefile

@@ -1,8 +1,8 @@
-"""A real service, and what is hardly HTTP: refused, or the connection is closed; never taken for two requests."""
+"""A real service refuses invalid and ambiguous HTTP, or closes the connection; it never reads two requests from one."""
 
 import pytest
 
-from tests.security.asking import GOOD, JSON_TYPE, ask, assert_refused, assert_unharmed, post, request
+from tests.security.raw_http import GOOD, JSON_TYPE, assert_handled, assert_refused, post, request, send
 
 pytestmark = pytest.mark.timeout(120)
 HEAD = b"POST /predict HTTP/1.1\r\nhost: sluice\r\n"
@@ -44,14 +44,14 @@ SMUGGLED = {
 
 
 @pytest.mark.parametrize("rest", SMUGGLED.values(), ids=SMUGGLED)
-def test_a_request_with_two_readings_is_refused_and_nothing_behind_it_is_read(port: int, rest: bytes) -> None:
-    answer = ask(port, HEAD + rest + HIDDEN, ends=True)
+def test_an_ambiguous_request_is_refused_and_nothing_after_it_is_read(port: int, rest: bytes) -> None:
+    answer = send(port, HEAD + rest + HIDDEN, ends=True)
     assert_refused(answer, 0, 400)
     assert answer.status == 0 or answer.problem["type"] == "/problems/invalid-http"
     assert b'"tenants"' not in answer.body
 
 
-NO_HTTP = {
+INVALID_HTTP = {
     "all bytes": bytes(range(256)) * 16,
     "NULs": 10_000 * b"\0",
     "newlines": 100_000 * b"\r\n" + b"x",
@@ -63,7 +63,7 @@ NO_HTTP = {
     "Redis": b"*1\r\n$8\r\nFLUSHALL\r\n",
     "SMTP": b"EHLO example.org\r\n",
     "SSH": b"SSH-2.0-OpenSSH_9.0\r\n",
-    "a method of its own": b"STEAL /livez HTTP/1.1\r\nhost: x\r\n\r\n",
+    "an unknown method": b"STEAL /livez HTTP/1.1\r\nhost: x\r\n\r\n",
     "a method in lower case": b"get /livez HTTP/1.1\r\nhost: x\r\n\r\n",
     "no target": b"GET HTTP/1.1\r\nhost: x\r\n\r\n",
     "a target of bytes": b"GET /\xff\xfe HTTP/1.1\r\nhost: x\r\n\r\n",
@@ -77,22 +77,22 @@ NO_HTTP = {
 
 
 @pytest.mark.parametrize("coding", [b"gzip, chunked", b"deflate,chunked", b"identity, chunked", b"chunked, chunked"])
-def test_a_transfer_in_another_coding_is_refused(port: int, coding: bytes) -> None:
+def test_another_transfer_coding_is_refused(port: int, coding: bytes) -> None:
     head = b"connection: close\r\ncontent-type: application/json\r\ntransfer-encoding: %b\r\n\r\n" % coding
-    assert_refused(ask(port, HEAD + head + BODY), 0, 400, 415)
+    assert_refused(send(port, HEAD + head + BODY), 0, 400, 415)
 
 
-@pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
-def test_what_is_not_http_is_not_answered_as_if_it_were(port: int, sent: bytes) -> None:
-    answer = ask(port, sent, ends=True)
+@pytest.mark.parametrize("sent", INVALID_HTTP.values(), ids=INVALID_HTTP)
+def test_invalid_http_is_refused(port: int, sent: bytes) -> None:
+    answer = send(port, sent, ends=True)
     assert_refused(answer, 0, 400, 431)
     assert answer.status == 0 or answer.problem["type"] in {"/problems/invalid-http", "/problems/head-too-large"}
 
 
 @pytest.mark.parametrize("method", ["TRACE", "PROPFIND", "LOCK", "PATCH", "LINK", "PURGE", "REPORT", "QUERY", "SEARCH"])
 @pytest.mark.parametrize("route", ["/predict", "/tenants", "/tenants/good", "/metrics", "/docs", "/docs/assets/x"])
-def test_an_odd_method_is_refused(port: int, method: str, route: str) -> None:
-    answer = ask(port, request(route.encode(), GOOD, JSON_TYPE, method=method.encode()))
+def test_an_unsupported_method_is_refused(port: int, method: str, route: str) -> None:
+    answer = send(port, request(route.encode(), GOOD, JSON_TYPE, method=method.encode()))
     assert_refused(answer, 400, 405)
     assert GOOD not in answer.body, "nothing is echoed"
 
@@ -107,54 +107,54 @@ def test_an_odd_method_is_refused(port: int, method: str, route: str) -> None:
     ids=lambda path: path[:30],
 )  # fmt: skip
 @pytest.mark.parametrize("folder", ["/docs/assets/", "/problems/", "/"])
-def test_no_path_leads_out(port: int, folder: str, path: str) -> None:
-    answer = ask(port, request((folder + path).encode(), method=b"GET"))
+def test_no_path_reaches_other_files(port: int, folder: str, path: str) -> None:
+    answer = send(port, request((folder + path).encode(), method=b"GET"))
     assert b"root:" not in answer.body
     if folder + path != "/problems/":
         assert_refused(answer)
 
 
-def test_an_absolute_target_asks_this_service_and_no_other(port: int) -> None:
-    answer = ask(port, request(b"http://evil.example/livez", method=b"GET"))
+def test_an_absolute_target_is_answered_by_this_service(port: int) -> None:
+    answer = send(port, request(b"http://evil.example/livez", method=b"GET"))
     assert (answer.status, answer.body) == (200, b'{"status":"alive"}')
 
 
-def test_another_protocol_is_not_changed_to(port: int) -> None:
+def test_a_protocol_upgrade_is_refused(port: int) -> None:
     upgrade = (b"connection: upgrade, close", b"upgrade: websocket", b"sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==")
-    assert ask(port, request(b"/livez", b"", *upgrade, method=b"GET")).status != 101
+    assert send(port, request(b"/livez", b"", *upgrade, method=b"GET")).status != 101
 
 
 @pytest.mark.parametrize("version", [b" HTTP/1.0", b""])
-def test_an_old_client_is_answered_and_the_connection_closed(port: int, version: bytes) -> None:
-    assert_unharmed(ask(port, b"GET /livez%b\r\n\r\n" % version, ends=True))
+def test_an_http_1_0_request_is_answered_and_the_connection_closed(port: int, version: bytes) -> None:
+    assert_handled(send(port, b"GET /livez%b\r\n\r\n" % version, ends=True))
 
 
-def test_an_old_client_without_a_length_sends_nothing(port: int) -> None:
-    assert_refused(ask(port, b"POST /predict HTTP/1.0\r\n\r\n" + GOOD, ends=True))
+def test_an_http_1_0_request_without_a_length_has_no_body(port: int) -> None:
+    assert_refused(send(port, b"POST /predict HTTP/1.0\r\n\r\n" + GOOD, ends=True))
 
 
 @pytest.mark.parametrize("size", [10_000, 1_000_000])
 @pytest.mark.parametrize("where", ["/%b", "/tenants/%b", "/tenants?after=%b", "/tenants?%b=1", "/problems/%b"])
 def test_a_huge_target_is_refused(port: int, where: str, size: int) -> None:
-    assert_refused(ask(port, request(where.encode() % (size * b"a"), method=b"GET")))
+    assert_refused(send(port, request(where.encode() % (size * b"a"), method=b"GET")))
 
 
 @pytest.mark.parametrize(
     "name", [b"cookie", b"idempotency-key", b"traceparent", b"content-type", b"x-request-id", b"host"]
 )
-def test_a_huge_header_is_refused_or_passed_over(port: int, name: bytes) -> None:
-    assert_unharmed(ask(port, post("/predict", GOOD, name + b": " + 60_000 * b"a")))
+def test_a_huge_header_is_refused_or_ignored(port: int, name: bytes) -> None:
+    assert_handled(send(port, post("/predict", GOOD, name + b": " + 60_000 * b"a")))
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff", b"a\tb", 201 * b"x", b"\x80" * 50])
 def test_a_hostile_idempotency_key_is_refused(port: int, value: bytes) -> None:
     body = b'{"tenant":"good","features":{"a":1},"label":1}'
-    assert_unharmed(ask(port, post("/feedback", body, JSON_TYPE, b"idempotency-key: " + value)))
+    assert_handled(send(port, post("/feedback", body, JSON_TYPE, b"idempotency-key: " + value)))
 
 
 def test_many_requests_on_one_connection_are_answered_in_order(port: int) -> None:
     once = b"GET /livez HTTP/1.1\r\nhost: sluice\r\nx-request-id: %d\r\n\r\n"
-    answer = ask(port, b"".join(once % number for number in range(80)) + request(b"/livez", method=b"GET"))
+    answer = send(port, b"".join(once % number for number in range(80)) + request(b"/livez", method=b"GET"))
     whole = answer.head + b"\r\n" + answer.body
     places = [whole.index(b"x-request-id: %d\r" % number) for number in range(80)]
     assert places == sorted(places)

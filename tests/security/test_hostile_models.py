@@ -1,4 +1,4 @@
-"""Model files that were damaged, or made by somebody who knows the format, given to a real service."""
+"""A real service refuses damaged and crafted model files."""
 
 import time
 from collections.abc import Callable
@@ -11,8 +11,8 @@ import pytest
 
 from app.learning.state import TenantState, replay
 from tests.learning.logs import random_log
-from tests.security.asking import BINARY_TYPE, Answer, ask, assert_refused, post
-from tests.security.forging import Pieces, exercise, forged, overwhelmed, taken_apart, with_header
+from tests.security.forged_models import Pieces, build_model, exercise, split_model, with_all_weights, with_header
+from tests.security.raw_http import BINARY_TYPE, Response, assert_refused, post, send
 from tests.services import Service
 
 pytestmark = pytest.mark.timeout(120)
@@ -23,49 +23,49 @@ STEP, SCALE, FEATURES, DROPPED, BITS = 0, 4, 8, 9, 10  # places in the tally
 Change = Callable[[dict[str, Any], Pieces], None]
 
 
-def sound(algorithm: str = "cs-ssol") -> TenantState:
+def valid_state(algorithm: str = "cs-ssol") -> TenantState:
     return replay(random_log(3, algorithm, length=40, restless=False))
 
 
-def asked(service: Service, data: bytes) -> Answer:
+def import_model(service: Service, data: bytes) -> Response:
     begin, before = time.monotonic(), memory_of(service)
-    answer = ask(service.port, post("/tenants/forged/import?replace=true", data, BINARY_TYPE))
+    answer = send(service.port, post("/tenants/forged/import?replace=true", data, BINARY_TYPE))
     assert time.monotonic() - begin < SECONDS
     assert memory_of(service) - before < MEMORY_BYTES
     return answer
 
 
 def memory_of(service: Service) -> int:
-    """The most memory that the service ever had."""
-    with open(f"/proc/{service.pid}/status", encoding="ascii") as status:  # noqa: PTH123 - no file of ours
+    """The peak memory of the service."""
+    with open(f"/proc/{service.pid}/status", encoding="ascii") as status:  # noqa: PTH123 - not a file of the project
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def test_a_sound_model_is_taken(service: Service, port: int) -> None:
+def test_a_valid_model_is_imported(service: Service, port: int) -> None:
     assert port
-    assert asked(service, forged(*taken_apart(sound()))).status == httpx.codes.OK
+    assert import_model(service, build_model(*split_model(valid_state()))).status == httpx.codes.OK
 
 
 @pytest.mark.parametrize("part", range(20))
 def test_a_truncated_model_is_refused(service: Service, port: int, part: int) -> None:
     assert port
-    whole = forged(*taken_apart(sound()))
-    assert_refused(asked(service, whole[: len(whole) * part // 20]), 422)
+    whole = build_model(*split_model(valid_state()))
+    assert_refused(import_model(service, whole[: len(whole) * part // 20]), 422)
 
 
 @pytest.mark.parametrize("part", range(20))
 def test_a_model_with_a_flipped_bit_is_refused(service: Service, port: int, part: int) -> None:
     assert port
-    whole = bytearray(forged(*taken_apart(sound())))
+    whole = bytearray(build_model(*split_model(valid_state())))
     whole[(len(whole) - 1) * part // 19] ^= 1 << part % 8
-    assert_refused(asked(service, bytes(whole)), 422)
+    assert_refused(import_model(service, bytes(whole)), 422)
 
 
 HEADERS = {
     "nothing": b"",
     "nesting": b'{"format":2,"x":' + 100_000 * b"[" + 100_000 * b"]" + b"}",
     "an open nesting": 100_000 * b'{"x":',
-    "no UTF-8": b'{"format":2,"digest":"\xff"}',
+    "invalid UTF-8": b'{"format":2,"digest":"\xff"}',
     "a raw surrogate": b'{"format":2,"digest":"\xed\xa0\x80"}',
     "NaN": b'{"format":2,"tally":[NaN]}',
     "a number beyond floats": b'{"format":2,"tally":[1e999]}',
@@ -75,15 +75,15 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_a_header_that_is_none_is_refused(service: Service, port: int, header: bytes) -> None:
+def test_an_invalid_header_is_refused(service: Service, port: int, header: bytes) -> None:
     assert port
-    assert_refused(asked(service, with_header(header)), 422)
+    assert_refused(import_model(service, with_header(header)), 422)
 
 
 @pytest.mark.parametrize("size", [2**63, 2**64 - 1, 10**9])
-def test_a_header_that_claims_to_be_endless_is_refused(service: Service, port: int, size: int) -> None:
+def test_a_header_with_a_huge_size_is_refused(service: Service, port: int, size: int) -> None:
     assert port
-    assert_refused(asked(service, b"sluice model\n" + size.to_bytes(8, "little") + 100 * b"x"), 422)
+    assert_refused(import_model(service, b"sluice model\n" + size.to_bytes(8, "little") + 100 * b"x"), 422)
 
 
 def in_tally(place: int, value: float) -> Change:
@@ -93,7 +93,7 @@ def in_tally(place: int, value: float) -> Change:
     return change
 
 
-def in_header(**changes: Any) -> Change:  # noqa: ANN401 - whatever JSON can say
+def in_header(**changes: Any) -> Change:  # noqa: ANN401 - any JSON value
     def change(header: dict[str, Any], _: Pieces) -> None:
         header.update(changes)
 
@@ -155,11 +155,11 @@ CRAFTED: dict[str, Change] = {
     "lines of no length": wide_matrix,
     "a chunk many times": repeated_chunk,
     "key 0": row_with(0, 0),
-    "a weight that is no number": row_with(1, NAN),
+    "a weight that is not a number": row_with(1, NAN),
     "an endless weight": row_with(1, INFINITE),
     "rows out of order": swapped_rows,
     "a row twice": row_with(3, 2**64 - 1),
-    "cells that there are not": false_ring,
+    "unknown cells": false_ring,
     "a short ring": in_header(ring="AAAA"),
     "negative counts": in_header(counts=[[-1, 0, 5, -3], [0, 0, 0, 0], [0, 0, 0, 0]]),
     "counts that contradict each other": in_header(counts=[[0, 0, 0, 0], [9, 9, 9, 9], [0, 0, 0, 0]]),
@@ -177,24 +177,22 @@ CRAFTED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("change", CRAFTED.values(), ids=CRAFTED)
-def test_a_model_that_would_lead_a_kernel_astray_is_refused(service: Service, port: int, change: Change) -> None:
+def test_a_crafted_model_is_refused(service: Service, port: int, change: Change) -> None:
     assert port
-    header, pieces = taken_apart(sound())
+    header, pieces = split_model(valid_state())
     change(header, pieces)
-    assert_refused(asked(service, forged(header, pieces)), 422)
+    assert_refused(import_model(service, build_model(header, pieces)), 422)
 
 
 @pytest.mark.parametrize("algorithm", ["cs-ssol", "cs-ssol-full", "ftrl", "fobos"])
 @pytest.mark.parametrize("weight", [1e308, -1e308, 5e-324, 0.0])
-def test_a_model_of_extreme_weights_can_be_worked_with(
-    service: Service, port: int, algorithm: str, weight: float
-) -> None:
-    assert asked(service, overwhelmed(sound(algorithm), weight)).status == httpx.codes.OK
+def test_a_model_with_extreme_weights_can_be_used(service: Service, port: int, algorithm: str, weight: float) -> None:
+    assert import_model(service, with_all_weights(valid_state(algorithm), weight)).status == httpx.codes.OK
     body = b'{"tenant":"forged","features":{"f1":1,"f2":2,"new":3}%b}'
     for route, more in (("/predict", b',"explain":5'), ("/feedback", b',"label":1'), ("/predict", b"")):
-        assert ask(port, post(route, body % more)).status == httpx.codes.OK
+        assert send(port, post(route, body % more)).status == httpx.codes.OK
     assert service.tenant("forged")["features"] > 0
 
 
-def test_what_is_done_with_a_forged_model_is_done_with_a_sound_one_too() -> None:
-    exercise(sound())
+def test_the_exercise_of_crafted_models_works_with_a_valid_one() -> None:
+    exercise(valid_state())

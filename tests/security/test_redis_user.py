@@ -1,4 +1,4 @@
-"""The user of Redis that SECURITY.md gives to Sluice can do what Sluice needs, and not much more."""
+"""The Redis user that SECURITY.md recommends has the permissions that Sluice needs, and few others."""
 
 import re
 from pathlib import Path
@@ -12,14 +12,14 @@ from tests.servers import Server
 from tests.services import ROOT, Service
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-PASSWORD = "PASSWORD"  # noqa: S105 - of a server that lives for this test
+PASSWORD = "PASSWORD"  # noqa: S105 - of a server for this test only
 
 
 @pytest.mark.timeout(90)
-def test_the_user_of_the_checklist_can_do_all_that_sluice_needs(store: Server, tmp_path: Path) -> None:
+def test_the_recommended_user_can_run_sluice(store: Server, tmp_path: Path) -> None:
     line = re.search(r"ACL (SETUSER sluice .*)", PAGE)
     assert line
-    store.flush_all()  # keys of other tests would close the door
+    store.flush_all()  # keys of other tests would require authentication
     with redis.Redis.from_url(store.url) as client:
         client.execute_command("ACL", *line[1].split())
     with Service(tmp_path, redis_url=as_user(store.url, "sluice", PASSWORD)).start() as service:
@@ -34,7 +34,7 @@ def test_the_user_of_the_checklist_can_do_all_that_sluice_needs(store: Server, t
 @pytest.mark.parametrize(
     "command", ["FLUSHALL", "KEYS *", "CONFIG SET dir /tmp", "REPLICAOF NO ONE", "GET other", "SHUTDOWN"]
 )
-def test_it_can_do_nothing_else(store: Server, command: str) -> None:
+def test_the_recommended_user_cannot_run_other_commands(store: Server, command: str) -> None:
     line = re.search(r"ACL (SETUSER sluice .*)", PAGE)
     assert line
     with redis.Redis.from_url(store.url) as client:

@@ -1,4 +1,4 @@
-"""What may not stand in the sources at all: whatever turns data into code, and files that others can guess."""
+"""Sources contain no constructs that turn data into code, and no predictable temporary files."""
 
 import ast
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ UNPACKING = {"extractall", "unpack_archive"}
 
 
 def faults(source: str) -> list[str]:
-    """What a module has that it may not have."""
+    """Return the forbidden constructs of a module."""
     return [fault for node in ast.walk(ast.parse(source)) for fault in _faults(node)]
 
 
@@ -56,7 +56,7 @@ def _faults(node: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(ROOT)))
-def test_a_source_turns_no_data_into_code(source: Path) -> None:
+def test_no_source_turns_data_into_code(source: Path) -> None:
     assert faults(source.read_text(encoding="utf-8")) == []
 
 
@@ -71,7 +71,7 @@ def test_a_source_turns_no_data_into_code(source: Path) -> None:
         "import xml.etree.ElementTree", "httpx.get(x, verify=False)",
     ],
 )  # fmt: skip
-def test_what_may_not_be_there_is_found(source: str) -> None:
+def test_forbidden_constructs_are_found(source: str) -> None:
     assert faults(source)
 
 
@@ -87,9 +87,9 @@ def test_what_may_not_be_there_is_found(source: str) -> None:
         "json.load(x)",
     ],
 )
-def test_what_is_harmless_is_not_taken_for_harm(source: str) -> None:
+def test_harmless_constructs_are_accepted(source: str) -> None:
     assert faults(source) == []
 
 
-def test_there_are_sources_to_look_at() -> None:
+def test_sources_are_collected() -> None:
     assert len(SOURCES) > 100

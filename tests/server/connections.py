@@ -35,7 +35,7 @@ async def served(
     )  # fmt: skip  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - the server tells it in no other way
+    while not server.started:  # noqa: ASYNC110 - the server has no event for it
         await asyncio.sleep(0.01)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]

@@ -13,7 +13,7 @@ ENDLESS = resource.RLIM_INFINITY
 
 
 class Files:
-    """A limit on open files that is no process's own."""
+    """A fake limit on open files."""
 
     def __init__(self, soft: int, hard: int) -> None:
         self.limit = (soft, hard)
@@ -36,7 +36,7 @@ class Files:
         (64, 64, 1, 64),
     ],
 )
-def test_the_limit_is_raised_as_far_as_it_may_be_and_connections_fit_into_it(
+def test_the_limit_is_raised_as_far_as_allowed_and_connections_fit_into_it(
     soft: int, hard: int, room: int, raised: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = Files(soft, hard)

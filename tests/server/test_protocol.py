@@ -55,7 +55,7 @@ async def dripped(writer: asyncio.StreamWriter, drops: Iterable[bytes], pause_se
 @pytest.mark.parametrize(
     "begin", [b"", b"G", b"GET /livez HTTP/1.1\r\nhost: x\r\n", b"\r\n", GET + b"GET /li"], ids=range(5)
 )
-async def test_a_head_that_does_not_come_is_not_waited_for(port: int, begin: bytes) -> None:
+async def test_a_missing_head_closes_the_connection(port: int, begin: bytes) -> None:
     async with connected(port) as (reader, writer):
         since = time.perf_counter()
         writer.write(begin)
@@ -65,7 +65,7 @@ async def test_a_head_that_does_not_come_is_not_waited_for(port: int, begin: byt
 
 
 @pytest.mark.parametrize("drop", [b"x", b"x: y\r\n", b"\r\n"])
-async def test_a_head_that_comes_drop_by_drop_is_not_waited_for(port: int, drop: bytes) -> None:
+async def test_a_slow_head_closes_the_connection(port: int, drop: bytes) -> None:
     async with connected(port) as (reader, writer):
         writer.write(b"" if drop == b"\r\n" else b"GET /livez HTTP/1.1\r\nhost: x\r\n")
         ending = asyncio.create_task(everything(reader))
@@ -74,7 +74,7 @@ async def test_a_head_that_comes_drop_by_drop_is_not_waited_for(port: int, drop:
         assert await ending == b""
 
 
-async def test_drops_between_requests_do_not_keep_a_connection(port: int) -> None:
+async def test_stray_bytes_between_requests_do_not_keep_a_connection_open(port: int) -> None:
     async with connected(port) as (reader, writer):
         writer.write(GET)
         await reader.readuntil(b"}")
@@ -84,7 +84,7 @@ async def test_drops_between_requests_do_not_keep_a_connection(port: int) -> Non
         assert await ending == b""
 
 
-async def test_a_connection_in_use_lives_longer_than_a_head_may_take(port: int) -> None:
+async def test_a_connection_in_use_outlasts_the_head_timeout(port: int) -> None:
     async with connected(port) as (reader, writer):
         for _ in range(4):
             writer.write(GET)
@@ -151,7 +151,7 @@ async def test_endless_trailers_are_not_kept(port: int, flood: bytes) -> None:
         assert await everything(reader) == b""  # at once: not even after the time that a body may stall
 
 
-async def test_more_requests_than_can_wait_end_the_connection(port: int) -> None:
+async def test_too_many_pipelined_requests_close_the_connection(port: int) -> None:
     async with connected(port) as (reader, writer):
         writer.write(GET * (MAX_PIPELINE * 20))
         assert (await everything(reader)).count(b"HTTP/1.1 200") <= MAX_PIPELINE + 1
@@ -172,7 +172,7 @@ async def test_a_body_that_stalls_gets_408(port: int, begin: bytes) -> None:
     assert body_of(answer)["detail"] == "no part of the body has arrived for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
 
 
-async def test_a_body_that_is_slow_and_goes_on_is_waited_for(port: int) -> None:
+async def test_a_slow_body_that_progresses_is_accepted(port: int) -> None:
     async with connected(port) as (reader, writer):
         writer.write(b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(ASKED))
         for start in range(0, len(ASKED), 10):
@@ -239,7 +239,7 @@ async def until_it_rests(pouring: Pouring) -> None:
 
 
 @pytest.mark.e2e  # it takes long
-async def test_an_answer_that_is_not_taken_is_not_made_and_after_a_while_given_up() -> None:
+async def test_an_unread_answer_pauses_and_is_aborted_after_a_timeout() -> None:
     pouring = Pouring()
     limits = dataclasses.replace(LIMITS, reader_seconds=3.0)
     async with served(pouring, limits) as port, connected(port) as (_, writer):
@@ -252,11 +252,11 @@ async def test_an_answer_that_is_not_taken_is_not_made_and_after_a_while_given_u
         since = time.perf_counter()
         while pouring.sent < ENOUGH and time.perf_counter() - since < IN_TIME:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-        assert pouring.sent >= ENOUGH  # nobody is there any more: uvicorn takes everything, and drops it
+        assert pouring.sent >= ENOUGH  # the client has disconnected: uvicorn accepts everything, and drops it
 
 
 @pytest.mark.e2e  # it takes long
-async def test_an_answer_that_is_taken_slowly_is_made_slowly() -> None:
+async def test_an_answer_that_is_read_slowly_is_produced_slowly() -> None:
     pouring = Pouring()
     limits = dataclasses.replace(LIMITS, reader_seconds=1.0)
     async with served(pouring, limits) as port, connected(port) as (reader, writer):

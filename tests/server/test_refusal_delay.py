@@ -1,4 +1,4 @@
-"""Refusals that are held back, and connections beyond the limit: real sockets, an application of fakes."""
+"""Delayed refusals, and connections beyond the limit: real sockets, a fake application."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ def full(requests: Requests) -> FastAPI:
     return ours(requests, Overload(requests, max_concurrent=1, max_lag_seconds=1.0))
 
 
-def test_the_more_wait_the_longer_and_not_all_of_them_equally_long() -> None:
+def test_the_delay_grows_with_the_number_of_waiting_refusals_and_is_spread() -> None:
     delay = RefusalDelay()
     for waiting, usual in ((0, MIN_SECONDS), (PER_SECOND, 1.0), (1_000_000, MAX_SECONDS)):
         delay.waiting = waiting
@@ -60,7 +60,7 @@ def test_the_more_wait_the_longer_and_not_all_of_them_equally_long() -> None:
         assert max(later - sooner for sooner, later in pairwise(shares)) < 0.02
 
 
-async def test_a_refusal_is_held_back_and_the_connection_goes_on() -> None:
+async def test_a_refusal_is_delayed_and_the_connection_stays_open() -> None:
     requests = Requests()
     async with served(full(requests)) as port, connected(port) as (reader, writer):
         for refused in range(1, 4):
@@ -79,9 +79,9 @@ async def test_a_refusal_is_held_back_and_the_connection_goes_on() -> None:
         assert b'{"status":"alive"}' in await one_answer(reader)
 
 
-async def test_other_requests_do_not_wait_for_refusals_that_are_held_back() -> None:
+async def test_other_requests_do_not_wait_for_delayed_refusals() -> None:
     delay = RefusalDelay()
-    delay.waiting = 10_000  # as if so many waited: the next is held back for long
+    delay.waiting = 10_000  # pretend that many wait: the next one has a long delay
     app = full(Requests())
     async with served(app, delay=delay) as port, connected(port) as (slow, held), connected(port) as (reader, writer):
         held.write(REFUSED)
@@ -96,7 +96,7 @@ async def test_other_requests_do_not_wait_for_refusals_that_are_held_back() -> N
         assert delay.waiting == 10_000
 
 
-async def test_answers_keep_their_order_behind_one_that_is_held_back() -> None:
+async def test_answers_keep_their_order_after_a_delayed_one() -> None:
     async with served(full(Requests())) as port, connected(port) as (reader, writer):
         writer.write(b"".join(POST % (b"%d" % number, 2, b"{}") + GET for number in range(3)))
         for number in range(3):
@@ -104,7 +104,7 @@ async def test_answers_keep_their_order_behind_one_that_is_held_back() -> None:
             assert (await one_answer(reader)).startswith(b"HTTP/1.1 200")
 
 
-async def test_the_rest_of_a_body_is_not_kept_while_its_refusal_is_held_back() -> None:
+async def test_the_rest_of_a_body_is_not_kept_while_its_refusal_is_delayed() -> None:
     size = 3_000_000
     async with served(full(Requests())) as port, connected(port) as (reader, writer):
         writer.write(POST % (b"long", size, b"x" * size))
@@ -121,7 +121,7 @@ async def test_the_rest_of_a_body_is_not_kept_while_its_refusal_is_held_back() -
         (REFUSED.replace(b"host: x", b"connection: close"), True),
     ],
 )
-async def test_a_client_that_closes_gets_its_refusal_too(asked: bytes, has_body: bool) -> None:
+async def test_a_client_that_closes_its_side_also_gets_its_refusal(asked: bytes, has_body: bool) -> None:
     async with served(full(Requests())) as port, connected(port) as (reader, writer):
         writer.write(asked)
         answer = await everything(reader)
@@ -130,7 +130,7 @@ async def test_a_client_that_closes_gets_its_refusal_too(asked: bytes, has_body:
     assert answer.endswith(b"}") == has_body
 
 
-async def test_a_stop_does_not_wait_for_refusals_and_a_client_that_goes_is_forgotten() -> None:
+async def test_shutdown_does_not_wait_for_refusals_and_a_disconnected_client_is_removed() -> None:
     delay = RefusalDelay()
     delay.waiting = 10_000
     app = full(Requests())
@@ -150,7 +150,7 @@ async def test_a_stop_does_not_wait_for_refusals_and_a_client_that_goes_is_forgo
         assert delay.waiting == 10_000
 
 
-async def test_beyond_the_limit_a_connection_may_only_ask_how_we_are() -> None:
+async def test_beyond_the_limit_a_connection_may_only_request_health_and_metrics() -> None:
     limits = dataclasses.replace(LIMITS, max_connections=2)
     requests = Requests()
     async with contextlib.AsyncExitStack() as clients:

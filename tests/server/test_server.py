@@ -24,7 +24,7 @@ async def port(app: FastAPI) -> AsyncIterator[int]:
     config = uvicorn.Config(app, port=0, loop="uvloop", http="httptools", log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - the server tells it in no other way
+    while not server.started:  # noqa: ASYNC110 - the server has no event for it
         await asyncio.sleep(0.01)
     yield server.servers[0].sockets[0].getsockname()[1]
     server.should_exit = True
@@ -60,7 +60,7 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-async def test_an_answer_comes_while_the_body_is_still_sent(port: int) -> None:
+async def test_an_answer_arrives_while_the_body_is_still_sent(port: int) -> None:
     async with connected(port, "/feedback/batch") as (reader, writer):
         for version in range(1, 4):
             writer.write(chunk(LABEL))
@@ -82,7 +82,7 @@ async def test_a_client_that_does_not_read_is_not_read_from(port: int, tenants: 
         pouring.cancel()
 
 
-async def test_the_work_ends_when_the_client_is_gone(port: int, tenants: FakeTenants) -> None:
+async def test_work_ends_when_the_client_disconnects(port: int, tenants: FakeTenants) -> None:
     async with connected(port, "/feedback/batch") as (reader, writer):
         writer.write(chunk(LABEL))
         await reader.readuntil(b"}\n")
@@ -99,7 +99,7 @@ async def test_many_lines_are_all_answered(port: int) -> None:
     assert {msgspec.json.decode(line)["label"] for line in answer.content.splitlines()} == {-1}
 
 
-async def test_a_body_that_is_too_large_is_refused_and_the_connection_lives(port: int) -> None:
+async def test_a_body_that_is_too_large_is_refused_and_the_connection_stays_open(port: int) -> None:
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
         assert (await client.post("/predict", content=b"x" * 30_000)).status_code == 413
         assert (await client.post("/predict", content=LINE)).status_code == 200
@@ -111,7 +111,7 @@ async def test_head_has_no_body(port: int) -> None:
     assert (answer.status_code, answer.content, answer.headers["content-length"]) == (200, b"", "18")
 
 
-async def test_an_unfinished_body_is_no_answer(port: int, tenants: FakeTenants) -> None:
+async def test_an_incomplete_body_gets_no_answer(port: int, tenants: FakeTenants) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"POST /feedback HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n" + LABEL)
     await writer.drain()

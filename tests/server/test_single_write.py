@@ -102,7 +102,7 @@ def settled(answer: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("request_sent", ASKED_SO.values(), ids=ASKED_SO)
-async def test_it_has_the_bytes_of_uvicorn_s_own_answer(app: FastAPI, request_sent: bytes) -> None:
+async def test_it_has_the_same_bytes_as_uvicorns_answer(app: FastAPI, request_sent: bytes) -> None:
     async with served(app) as port:
         at_once = await answers(port, request_sent)
     app.middleware_stack = None
@@ -110,7 +110,7 @@ async def test_it_has_the_bytes_of_uvicorn_s_own_answer(app: FastAPI, request_se
         by_messages = await answers(port, request_sent)
     assert at_once
     assert settled(at_once) == settled(by_messages).replace(b"seen: yes\r\n", b"")
-    assert b"seen: yes\r\n" in by_messages, "whoever was added to the application sees every answer"
+    assert b"seen: yes\r\n" in by_messages, "a middleware sees every answer"
 
 
 async def test_it_is_one_write(app: FastAPI, writes: list[bytes]) -> None:
@@ -121,7 +121,7 @@ async def test_it_is_one_write(app: FastAPI, writes: list[bytes]) -> None:
     assert len(writes) == 3
 
 
-async def test_answers_come_in_the_order_of_the_requests(app: FastAPI) -> None:
+async def test_answers_are_in_the_order_of_the_requests(app: FastAPI) -> None:
     wanted = [b"GET /livez HTTP/1.1\r\nhost: x\r\nx-request-id: r%d\r\n\r\n" % number for number in range(20)]
     async with served(app) as port, connected(port) as (reader, writer):
         writer.write(b"".join(wanted))

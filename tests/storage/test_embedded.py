@@ -34,7 +34,7 @@ def test_writes_survive_a_kill_of_the_server(tmp_path: Path) -> None:
         write(valkey.url, "label")
         assert valkey.pid
         os.kill(valkey.pid, signal.SIGKILL)
-        wait_until(lambda: not valkey.is_alive(), "it lives")
+        wait_until(lambda: not valkey.is_alive(), "the server still runs")
         assert valkey.ensure_running()
         assert valkey.is_alive()
         assert read(valkey.url, "label") == b"kept"

@@ -43,14 +43,14 @@ def test_without_others_there_is_no_series_for_them() -> None:
     assert counted(counters) == {"a": 1}
 
 
-def test_a_tenant_of_the_operators_choice_is_always_named() -> None:
+def test_a_tenant_chosen_by_the_operator_is_always_named() -> None:
     counters = TenantCounters(at_most=0, always=("vip",))
     use(counters, "vip", 3)
     use(counters, "a")
     assert counted(counters) == {"vip": 3, OTHER: 1}
 
 
-def test_a_busy_tenant_becomes_named_and_no_counter_goes_back() -> None:
+def test_a_busy_tenant_becomes_named_and_no_counter_decreases() -> None:
     clock = Clock()
     counters = TenantCounters(at_most=1, clock=clock)
     election = elections(counters, clock)
@@ -94,7 +94,7 @@ def test_between_elections_nothing_changes() -> None:
     assert "first" in counters.named()
 
 
-def test_a_deleted_tenant_is_forgotten() -> None:
+def test_a_deleted_tenant_is_removed() -> None:
     counters = TenantCounters(at_most=1)
     use(counters, "gone")
     counters.forget("gone")

@@ -86,7 +86,7 @@ def keep(pending: KeptPredictions, tenant: Tenant, given: list[bytes], verdict: 
 @pytest.mark.parametrize(
     "prediction_id", ["", "-", "x-y", "x-1", "a-b-3", "é-1", "0123456789ab-1-0-1", "0123456789ab-1-0-ffffffff"]
 )
-async def test_an_id_that_is_not_kept_has_expired(store: Server, prediction_id: str) -> None:
+async def test_an_unknown_id_has_expired(store: Server, prediction_id: str) -> None:
     async with pending_of(store.url) as pending:
         with pytest.raises(PredictionExpired):
             await pending.recall("acme", prediction_id)

@@ -18,7 +18,7 @@ from app.tenants import snapshotter
 from app.tenants.registry import Tenants
 from app.tenants.snapshotter import SnapshotPolicy
 from tests.learning.logs import random_log
-from tests.security.forging import overwhelmed
+from tests.security.forged_models import with_all_weights
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
 
@@ -40,7 +40,7 @@ def sound(algorithm: str) -> TenantState:
 
 def foreign(algorithm: str = "ftrl") -> bytes:
     """Return a model whose numbers are finite until the next label."""
-    return overwhelmed(sound(algorithm), 1e308)
+    return with_all_weights(sound(algorithm), 1e308)
 
 
 async def overflowed(tenants: Tenants, name: str) -> tuple[int, str]:
@@ -62,7 +62,7 @@ async def test_huge_finite_weights_overflow_when_they_learn_and_are_then_not_wri
         dump(state)
 
 
-async def test_keys_that_look_like_nan_are_no_overflow() -> None:
+async def test_keys_that_look_like_nan_are_not_an_overflow() -> None:
     state = replay(random_log(3))
     frozen = copy_state(state)
     frozen.rows[0, 0] = np.nan

@@ -54,7 +54,7 @@ async def test_snapshots_come_by_events_and_by_time(store: Server, tmp_path: Pat
 async def test_shutdown_takes_missing_snapshots(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", feedback(1))
-        tenants.follower.trouble = "it was away a moment ago"
+        tenants.follower.trouble = "it was down a moment ago"
         await tenants.stop(5.0)
         assert snapshot_versions(store, "acme") == [1]
 

@@ -52,7 +52,7 @@ def without_id(result: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("item", [*USUAL[:1], *UNUSUAL], ids=str)
-async def test_a_batch_answers_as_if_asked_one_by_one(taught: Service, item: dict[str, Any]) -> None:
+async def test_a_batch_equals_single_requests(taught: Service, item: dict[str, Any]) -> None:
     items = [*USUAL, item, *USUAL]
     expected = [await asked_alone(taught, each) for each in items]
     answer = await taught.client.post("/predict/batch", json={"tenant": "acme", "items": items})
@@ -61,7 +61,7 @@ async def test_a_batch_answers_as_if_asked_one_by_one(taught: Service, item: dic
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("item", [*USUAL[:1], *UNUSUAL], ids=str)
-async def test_lines_are_answered_as_if_asked_one_by_one(taught: Service, item: dict[str, Any]) -> None:
+async def test_lines_equal_single_requests(taught: Service, item: dict[str, Any]) -> None:
     items = [*USUAL, item, *USUAL]
     expected = [await asked_alone(taught, each) for each in items]
     body = msgspec.json.Encoder().encode_lines(items)
@@ -70,7 +70,9 @@ async def test_lines_are_answered_as_if_asked_one_by_one(taught: Service, item: 
 
 
 @pytest.mark.anyio
-async def test_runs_of_lines_of_one_tenant_are_asked_together(taught: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_consecutive_lines_of_one_tenant_are_scored_together(
+    taught: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await taught.client.put("/tenants/other")
     asked: list[int] = []
 

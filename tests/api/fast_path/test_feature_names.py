@@ -44,18 +44,18 @@ def narrowed(service: Service, longest: int) -> None:
 
 
 async def results(service: Service, features: dict[str, Any]) -> list[dict[str, Any]]:
-    """What every way to send features says to them."""
+    """Return the results of every way to send features."""
     item = {"tenant": "acme", "features": features}
     labelled = item | {"label": 1}
-    told = [
+    found = [
         (await service.client.post(path, json=body)).json()
         for path, body in (("/predict", item), ("/feedback", labelled), ("/features", {"features": features}))
     ]
     for path, each in (("/predict/batch", item), ("/feedback/batch", labelled)):
         batch = await service.client.post(path, json={"tenant": "acme", "items": [each, each]})
         sent = await exchange(service.app, path, [msgspec.json.Encoder().encode_lines([each, each])], LINES)
-        told += batch.json()["results"] + sent.lines()
-    return [each.get("error", each) for each in told]
+        found += batch.json()["results"] + sent.lines()
+    return [each.get("error", each) for each in found]
 
 
 @pytest.mark.parametrize("features", TOO_LONG.values(), ids=TOO_LONG)
@@ -68,7 +68,7 @@ async def test_a_name_that_is_too_long_is_refused_everywhere(narrow: Service, fe
 
 
 @pytest.mark.parametrize("features", FITTING.values(), ids=FITTING)
-async def test_a_name_that_fits_is_taken_everywhere(narrow: Service, features: dict[str, Any]) -> None:
+async def test_a_name_within_the_limit_is_accepted_by_every_route(narrow: Service, features: dict[str, Any]) -> None:
     await narrow.client.put("/tenants/acme")
     assert [result for result in await results(narrow, features) if "status" in result] == []
 
@@ -80,7 +80,7 @@ async def test_the_culprit_is_named_in_short(narrow: Service) -> None:
     assert len(answer.json()["detail"]) < 250
 
 
-async def test_names_that_we_make_of_raw_inputs_are_not_asked(narrow: Service) -> None:
+async def test_names_from_raw_inputs_are_not_limited(narrow: Service) -> None:
     url = f"http://{'long' * 9}.example.org/"
     for path, more in (("/predict", {}), ("/feedback", {"label": 1})):
         assert (await narrow.client.post(path, json={"tenant": "acme", "url": url, **more})).status_code == 200

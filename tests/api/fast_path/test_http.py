@@ -84,10 +84,10 @@ async def test_a_declared_length_beyond_the_limit_is_refused_before_reading(serv
 async def test_a_body_without_a_length_is_refused_when_it_grows_beyond_the_limit(service: Service) -> None:
     sent = await exchange(service.app, "/predict", [b"x" * 8000] * 100)
     assert sent.status == 413
-    assert sent.received == 3  # 24,000 bytes; the rest was never asked for
+    assert sent.received == 3  # 24,000 bytes; the rest was never read
 
 
-async def test_a_body_may_come_in_pieces(service: Service) -> None:
+async def test_a_body_may_arrive_in_chunks(service: Service) -> None:
     body = msgspec.json.encode({"tenant": "acme", "features": {"a": 1}})
     sent = await exchange(service.app, "/predict", [body[i : i + 7] for i in range(0, len(body), 7)])
     assert sent.status == 200

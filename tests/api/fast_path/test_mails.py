@@ -33,18 +33,18 @@ async def test_a_mail_is_scored_as_it_is(service: Service, featurizer: FakeFeatu
     assert featurizer.asked == [("email", MAIL)]
 
 
-async def test_the_fields_stand_in_the_query(service: Service) -> None:
+async def test_the_fields_are_in_the_query(service: Service) -> None:
     given = await service.client.post(
         "/feedback?tenant=acme&label=-1&feedback_id=ticket%2047&moderator=kim", content=MAIL, headers=TYPE
     )
     assert (given.json()["label"], given.json()["feedback_id"]) == (-1, "ticket 47")
-    assert service.tenants.giver.heard[0].moderator == "kim"
+    assert service.tenants.feedback_writer.received[0].moderator == "kim"
     answer = await service.client.post("/predict?tenant=acme&explain=2&keep=false", content=MAIL, headers=TYPE)
     assert answer.json()["prediction_id"] is None
     assert len(answer.json()["explanation"]) == 2
 
 
-async def test_a_mail_says_what_its_base64_says(service: Service) -> None:
+async def test_a_mail_equals_its_base64(service: Service) -> None:
     mail = await service.client.post("/predict?tenant=acme&keep=false", content=b"hi\r\n", headers=TYPE)
     asked = {"tenant": "acme", "email": {"base64": "aGkNCg=="}, "keep": False}
     assert mail.json() == (await service.client.post("/predict", json=asked)).json()
@@ -91,18 +91,18 @@ async def test_what_is_wrong_is_refused_by_its_name(service: Service, where: str
     answer = await service.client.post(where, content=MAIL, headers=TYPE)
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert sentence in answer.json()["detail"]
-    assert service.tenants.giver.calls == []
+    assert service.tenants.feedback_writer.calls == []
 
 
 @pytest.mark.parametrize("where", ["/predict?tenant=acme", "/feedback?tenant=acme&label=1", "/features"])
-async def test_a_mail_has_a_limit_of_its_own(service: Service, where: str) -> None:
+async def test_a_mail_has_a_separate_limit(service: Service, where: str) -> None:
     fits = await service.client.post(where, content=2000 * b"x", headers=TYPE)
     longer = await service.client.post(where, content=2001 * b"x", headers=TYPE)
     assert (fits.status_code, longer.status_code) == (200, 413)
     assert "the limit is 2,000 bytes (SLUICE_MAX_MAIL_BYTES)" in longer.json()["detail"]
 
 
-async def test_a_mail_that_comes_in_pieces_is_one_mail(app: FastAPI, featurizer: FakeFeaturizer) -> None:
+async def test_a_mail_may_arrive_in_chunks(app: FastAPI, featurizer: FakeFeaturizer) -> None:
     headers = [(b"content-type", b"message/rfc822")]
     sent = await exchange(app, "/predict", [b"Subject: a", b"\r\n\r\n", b"b"], headers, query=b"tenant=acme")
     assert sent.status == 200

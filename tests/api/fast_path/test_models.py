@@ -170,10 +170,10 @@ def test_both_refuse_a_body_that_is_not_an_object(route: Route, raw: bytes) -> N
 )
 def test_an_answer_has_the_fields_of_its_model(path: str, body: dict[str, Any], model: type[BaseModel]) -> None:
     route = next(route for route in ROUTES if route.path == path)
-    told = asyncio.run(send(route, json.dumps(body).encode())).json()
-    read = model.model_validate(told, strict=True, extra="forbid")
-    assert read.model_dump(exclude_unset=True) == told
-    assert told.keys() == {name for name in model.model_fields if name != "cut"}
+    answered = asyncio.run(send(route, json.dumps(body).encode())).json()
+    read = model.model_validate(answered, strict=True, extra="forbid")
+    assert read.model_dump(exclude_unset=True) == answered
+    assert answered.keys() == {name for name in model.model_fields if name != "cut"}
 
 
 def same_values(model: BaseModel, message: Any) -> None:  # noqa: ANN401 - any of the messages

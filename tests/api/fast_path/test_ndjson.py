@@ -23,7 +23,7 @@ def test_lines_do_not_depend_on_where_the_chunks_end(lines: list[bytes], random)
 
 
 @pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \r\n\t\n", b" "])
-def test_blank_lines_are_left_out(body: bytes) -> None:
+def test_blank_lines_are_skipped(body: bytes) -> None:
     assert cut([body]) == []
 
 

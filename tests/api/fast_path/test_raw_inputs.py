@@ -70,27 +70,27 @@ async def test_an_input_is_learnt_as_its_features(service: Service, kind: str) -
 
 
 @each_kind
-async def test_feedback_by_prediction_id_learns_what_was_scored(service: Service, kind: str) -> None:
+async def test_feedback_by_prediction_id_learns_the_scored_features(service: Service, kind: str) -> None:
     predicted = await asked(service, "/predict", {"tenant": "acme", kind: "free prize"})
     service.tenants.tenants["acme"].state.config = with_featurizer(service, 2)  # meanwhile
     given = {"tenant": "acme", "prediction_id": predicted["prediction_id"], "label": 1, "feedback_id": "f1"}
     answer = await asked(service, "/feedback", given)
     assert answer["served"] == {"label": predicted["label"], "score": predicted["score"]}
-    assert list(service.tenants.giver.heard[0].example.names) == [f"{kind}:free", f"{kind}:prize", "v1"]
+    assert list(service.tenants.feedback_writer.received[0].example.names) == [f"{kind}:free", f"{kind}:prize", "v1"]
 
 
 async def test_a_tenant_s_own_version_reads_its_inputs(service: Service) -> None:
     await service.client.put("/tenants/acme")
     service.tenants.tenants["acme"].state.config = with_featurizer(service, 2)
     await asked(service, "/feedback", {"tenant": "acme", "text": "x", "label": 1})
-    assert list(service.tenants.giver.heard[0].example.names) == ["text:x", "v2"]
+    assert list(service.tenants.feedback_writer.received[0].example.names) == ["text:x", "v2"]
     predicted = await asked(service, "/predict", {"tenant": "acme", "text": "x", "explain": 2})
     assert {each["feature"] for each in predicted["explanation"]} == {"text:x", "v2"}
 
 
 @each_kind
 @pytest.mark.parametrize("route", ["/predict", "/feedback", "/features"])
-async def test_the_answer_says_what_was_not_read(
+async def test_the_answer_names_the_parts_that_were_not_read(
     service: Service, featurizer: FakeFeaturizer, route: str, kind: str
 ) -> None:
     featurizer.longest = 5
@@ -118,15 +118,15 @@ async def test_items_of_a_batch_may_be_raw(
     assert ["error" in each for each in results] == [False] * 4
     assert [each.get("cut") for each in results] == [None, None, ["what comes after 5 characters"], None]
     if label:
-        heard = [list(each.example.names) for each in service.tenants.giver.heard]
-        assert heard == [["url:12345", "v1"], ["a"], ["email:12345", "v1"], ["text:1", "text:2", "v1"]]
+        received = [list(each.example.names) for each in service.tenants.feedback_writer.received]
+        assert received == [["url:12345", "v1"], ["a"], ["email:12345", "v1"], ["text:1", "text:2", "v1"]]
 
 
 async def test_a_raw_item_of_a_batch_can_be_recalled(service: Service) -> None:
     batch = await asked(service, "/predict/batch", {"tenant": "acme", "items": [{"url": "a b"}]})
     given = {"tenant": "acme", "prediction_id": batch["results"][0]["prediction_id"], "label": 1}
     await asked(service, "/feedback", given)
-    assert list(service.tenants.giver.heard[-1].example.names) == ["url:a", "url:b", "v1"]
+    assert list(service.tenants.feedback_writer.received[-1].example.names) == ["url:a", "url:b", "v1"]
 
 
 @pytest.mark.parametrize("size", [INLINE_SIZE, INLINE_SIZE + 1])
@@ -146,7 +146,7 @@ async def test_a_retry_with_the_raw_input_is_learnt_once(service: Service) -> No
 
 
 @pytest.mark.parametrize("raw", [b"", b"Subject: hi\r\n\r\n\xff\xfe\x00", bytes(range(256))])
-async def test_a_mail_may_come_as_base64(service: Service, featurizer: FakeFeaturizer, raw: bytes) -> None:
+async def test_a_mail_may_be_sent_as_base64(service: Service, featurizer: FakeFeaturizer, raw: bytes) -> None:
     await asked(service, "/predict", {"tenant": "acme", "email": {"base64": base64.b64encode(raw).decode()}})
     assert featurizer.asked == [("email", raw)]
 
@@ -194,7 +194,7 @@ async def test_an_input_in_which_nothing_is_found_is_refused(tenants: FakeTenant
     assert sent.json()["detail"] == "no features were found in the text"
 
 
-async def test_many_raw_items_let_others_have_their_turn(service: Service) -> None:
+async def test_many_raw_items_yield_to_other_requests(service: Service) -> None:
     turns = 0
 
     async def count() -> None:

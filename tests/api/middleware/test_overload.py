@@ -114,7 +114,7 @@ async def test_a_probe_that_has_ended_refuses_no_request() -> None:
 
 async def test_many_that_only_compute_are_refused_from_the_moment_on_that_the_loop_is_late() -> None:
     async def computes(scope: Scope, receive: Receive, send: Send) -> None:
-        time.sleep(0.01)  # noqa: ASYNC251 - it never waits, so none of them is under way beside another
+        time.sleep(0.01)  # noqa: ASYNC251 - it never awaits, so requests do not overlap
         await answers(scope, receive, send)
 
     requests = Requests()
@@ -128,7 +128,7 @@ async def test_many_that_only_compute_are_refused_from_the_moment_on_that_the_lo
     assert requests.shed["lag"] == 60 - served
 
 
-async def test_the_log_tells_it_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refusals_are_logged_at_intervals(caplog: pytest.LogCaptureFixture) -> None:
     seconds = 1000.0
     overload = new_overload(Requests(), now=lambda: seconds)
     with caplog.at_level(logging.WARNING):

@@ -60,8 +60,8 @@ def passes(limiter: RateLimiter, asked: dict[str, Any]) -> bool:
     return True
 
 
-def told(asked: dict[str, Any]) -> list[int]:
-    """RateLimit-Limit, -Remaining, -Reset."""
+def limits_in(asked: dict[str, Any]) -> list[int]:
+    """Return RateLimit-Limit, -Remaining and -Reset."""
     assert [name for name, _ in asked[CONTEXT].headers] == [
         b"ratelimit-limit",
         b"ratelimit-remaining",
@@ -111,7 +111,7 @@ def test_headers_have_the_remaining_requests(clock: Clock) -> None:
     limiter = new_limiter(3, now=clock)
     asked = [scope() for _ in range(4)]
     assert [passes(limiter, each) for each in asked] == [True, True, True, False]
-    assert [told(each) for each in asked] == [[3, 2, 1], [3, 1, 1], [3, 0, 1], [3, 0, 1]]
+    assert [limits_in(each) for each in asked] == [[3, 2, 1], [3, 1, 1], [3, 0, 1], [3, 0, 1]]
 
 
 def test_callers_do_not_share(clock: Clock) -> None:
@@ -119,14 +119,14 @@ def test_callers_do_not_share(clock: Clock) -> None:
     callers: list[dict[str, Any]] = [
         scope("10.0.0.1"), scope("10.0.0.2"), scope(key=Key("k1")), scope(key=Key("k2")), scope(),
     ]  # fmt: skip
-    callers[-1]["client"] = None  # a server that cannot tell
+    callers[-1]["client"] = None  # a server that does not know the client
     for _ in range(2):
         assert [passes(limiter, dict(each)) for each in callers] == [True] * 5
         assert [passes(limiter, dict(each)) for each in callers] == [False] * 5
         clock.seconds += 1.0
 
 
-def test_a_key_is_one_caller_wherever_it_asks_from(clock: Clock) -> None:
+def test_a_key_is_one_caller_from_any_address(clock: Clock) -> None:
     limiter = new_limiter(1, now=clock)
     assert passes(limiter, scope("10.0.0.1", key=Key("k")))
     assert not passes(limiter, scope("10.0.0.2", key=Key("k")))
@@ -140,7 +140,7 @@ def test_health_and_metrics_are_free(path: str, clock: Clock) -> None:
     assert len(limiter) == 0
 
 
-def test_full_buckets_are_forgotten(clock: Clock) -> None:
+def test_full_buckets_are_removed(clock: Clock) -> None:
     limiter = new_limiter(10, now=clock)
     for number in range(1000):
         limiter.take(scope(str(number)))
@@ -201,7 +201,7 @@ async def test_a_caller_beyond_its_rate_gets_429_and_is_served_again_later(limit
 
 
 @pytest.mark.anyio
-async def test_a_problem_tells_what_is_left_too(limited: FastAPI) -> None:
+async def test_a_problem_also_has_the_rate_limit_headers(limited: FastAPI) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://sluice") as client:
         answer = await client.post("/predict", json={})
     assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (422, "1")

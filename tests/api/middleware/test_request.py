@@ -71,7 +71,7 @@ async def test_a_wrong_method_gets_the_allowed_ones(service: Service, method: st
         assert answer.json()["type"] == "/problems/method-not-allowed"
 
 
-async def test_options_tells_the_methods(service: Service) -> None:
+async def test_options_lists_the_methods(service: Service) -> None:
     answer = await service.client.options("/tenants/acme")
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
@@ -95,7 +95,7 @@ async def test_an_internal_error_is_logged_and_not_revealed(service: Service, ca
     assert "secret of the house" in caplog.text
 
 
-async def test_an_answer_that_breaks_off_is_not_taken_for_whole(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_interrupted_answer_is_recognised_as_incomplete(caplog: pytest.LogCaptureFixture) -> None:
     async def breaks(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001
         await send({"type": "http.response.start", "status": 200, "headers": []})
         raise RuntimeError("half way")
@@ -105,7 +105,7 @@ async def test_an_answer_that_breaks_off_is_not_taken_for_whole(caplog: pytest.L
     assert "failed while it was being answered" in caplog.text
 
 
-async def test_a_client_that_has_left_gets_no_answer() -> None:
+async def test_a_disconnected_client_gets_no_answer() -> None:
     async def gone(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001
         raise ClientGone
 

@@ -38,7 +38,7 @@ async def test_requests_are_counted_by_the_template_of_their_route(tenants: Fake
     async with client_of(tenants, requests=requests) as client:
         await client.post("/predict", json=SECRET)
         await client.get("/tenants/acme")
-        await client.get("/tenants/nobody")
+        await client.get("/tenants/unknown")
         await client.get("/no/such/place")
         await client.delete("/predict")
     assert requests.answered == {
@@ -67,7 +67,7 @@ async def test_an_internal_error_is_counted_as_500(tenants: FakeTenants) -> None
 async def test_requests_are_logged_as_the_operator_wants(
     logged: str, trouble: bool, lines: int, tenants: FakeTenants, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tenants.trouble = "Redis is away" if trouble else None
+    tenants.trouble = "Redis is down" if trouble else None
     with caplog.at_level(logging.INFO):
         async with client_of(tenants, RequestLog(logged)) as client:
             await client.post("/feedback", json=SECRET | {"label": 1}, headers={"x-request-id": "r-1"})
@@ -95,7 +95,7 @@ async def test_a_slow_request_is_logged_too(
 
 
 @pytest.mark.parametrize("with_inputs", [False, True])
-async def test_inputs_are_in_the_log_only_if_they_are_asked_for(
+async def test_inputs_are_logged_only_if_enabled(
     with_inputs: bool, tenants: FakeTenants, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):

@@ -12,7 +12,7 @@ from tests.api.conftest import LIMITS, Service
 pytestmark = pytest.mark.anyio
 
 
-async def test_results_stand_in_the_order_of_the_items(service: Service) -> None:
+async def test_results_are_in_the_order_of_the_items(service: Service) -> None:
     await service.client.post("/feedback", json={"tenant": "acme", "features": {"a": 1}, "label": 1})
     await service.client.post("/feedback", json={"tenant": "acme", "features": {"b": 1}, "label": -1})
     asked = [{"features": {"a": 1}}, {"features": {"b": 1}, "keep": False}, {"features": {"a": 1}, "explain": 1}]
@@ -24,7 +24,7 @@ async def test_results_stand_in_the_order_of_the_items(service: Service) -> None
     assert results[2]["explanation"][0]["feature"] == "a"
 
 
-async def test_a_batch_says_what_single_requests_say(service: Service) -> None:
+async def test_a_batch_answers_like_single_requests(service: Service) -> None:
     await service.client.post("/feedback", json={"tenant": "acme", "features": {"a": 1, "b": 2}, "label": 1})
     item = {"features": {"a": 3, "c": 1}, "explain": 5, "keep": False}
     single = await service.client.post("/predict", json={"tenant": "acme"} | item)
@@ -68,28 +68,28 @@ async def test_a_bad_item_gets_an_error_in_its_place(
     assert error["error"].keys() == {"type", "title", "status", "detail"}
 
 
-async def test_all_good_feedback_of_a_batch_goes_in_one_call(service: Service) -> None:
+async def test_all_valid_feedback_of_a_batch_is_given_in_one_call(service: Service) -> None:
     items: list[dict[str, Any]] = [{"features": {"a": 1}, "label": 1, "feedback_id": f"f{i}"} for i in range(5)]
     items[2]["label"] = 3
     answer = await service.client.post("/feedback/batch", json={"tenant": "acme", "items": items})
     results = answer.json()["results"]
-    assert service.tenants.giver.calls == [4]
+    assert service.tenants.feedback_writer.calls == [4]
     assert [each.get("feedback_id") for each in results] == ["f0", "f1", None, "f3", "f4"]
     assert [each.get("version") for each in results] == [1, 2, None, 3, 4]
 
 
-async def test_feedback_of_a_batch_may_come_by_prediction_id(service: Service) -> None:
+async def test_feedback_of_a_batch_may_use_prediction_ids(service: Service) -> None:
     predicted = [
         (await service.client.post("/predict", json={"tenant": "acme", "features": {name: 1}})).json()["prediction_id"]
         for name in "ab"
     ]
     items = [{"prediction_id": each, "label": 1} for each in (predicted[1], "gone", predicted[0])]
     answer = await service.client.post("/feedback/batch", json={"tenant": "acme", "items": items})
-    assert [list(each.example.names) for each in service.tenants.giver.heard] == [["b"], ["a"]]
+    assert [list(each.example.names) for each in service.tenants.feedback_writer.received] == [["b"], ["a"]]
     assert answer.json()["results"][1]["error"]["status"] == 410
 
 
-async def test_a_conflict_stands_in_its_item_s_place(service: Service) -> None:
+async def test_a_conflict_is_the_result_of_its_item(service: Service) -> None:
     items = [{"features": {"a": 1}, "label": label, "feedback_id": "f"} for label in (1, -1, 1)]
     answer = await service.client.post("/feedback/batch", json={"tenant": "acme", "items": items})
     first, conflict, retry = answer.json()["results"]
@@ -98,17 +98,17 @@ async def test_a_conflict_stands_in_its_item_s_place(service: Service) -> None:
 
 async def test_feedback_that_cannot_be_logged_fails_as_a_whole(service: Service) -> None:
     await service.client.put("/tenants/acme")
-    service.tenants.trouble = "Redis is away"
+    service.tenants.trouble = "Redis is down"
     asked = {"tenant": "acme", "items": [{"features": {"a": 1}, "label": 1}, {}]}
     answer = await service.client.post("/feedback/batch", json=asked)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
-async def test_an_idempotency_key_cannot_stand_for_many(service: Service) -> None:
+async def test_a_batch_refuses_an_idempotency_key(service: Service) -> None:
     asked = {"tenant": "acme", "items": [{"features": {"a": 1}, "label": 1}]}
     answer = await service.client.post("/feedback/batch", json=asked, headers={"Idempotency-Key": "k"})
     assert answer.status_code == 422
-    assert service.tenants.giver.calls == []
+    assert service.tenants.feedback_writer.calls == []
 
 
 @pytest.mark.parametrize("route", ["/predict/batch", "/feedback/batch"])
@@ -141,7 +141,7 @@ async def test_the_query_must_mean_the_same_tenant(service: Service, route: str,
     assert answer.status_code == status
 
 
-async def test_an_internal_error_stands_in_its_item_and_is_logged(
+async def test_an_internal_error_is_the_result_of_its_item_and_is_logged(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     await service.client.put("/tenants/acme")

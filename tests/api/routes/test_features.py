@@ -54,7 +54,7 @@ async def test_nothing_is_made_or_stored(service: Service) -> None:
 
 
 async def test_it_needs_no_store(service: Service) -> None:
-    service.tenants.trouble = "Redis is away"
+    service.tenants.trouble = "Redis is down"
     assert (await service.client.post("/features", json={"url": "http://x"})).status_code == 200
 
 

@@ -17,7 +17,7 @@ async def test_feedback_has_the_fields_of_the_contract(service: Service) -> None
         "tenant": "acme", "feedback_id": "f1", "version": 1, "label": 1, "predicted": -1, "score": 0.0, "loss": 1.0,
         "updated": True, "duplicate": False, "reason": None, "served": None,
     }  # fmt: skip
-    assert service.tenants.giver.heard[0].moderator == "kim"
+    assert service.tenants.feedback_writer.received[0].moderator == "kim"
 
 
 async def test_feedback_without_an_id_gets_one(service: Service) -> None:
@@ -38,7 +38,7 @@ async def test_the_same_id_with_another_label_is_a_conflict(service: Service) ->
     assert "'f1'" in answer.json()["detail"]
 
 
-async def test_the_idempotency_key_header_stands_for_the_id(service: Service) -> None:
+async def test_the_idempotency_key_header_replaces_the_feedback_id(service: Service) -> None:
     key = {"Idempotency-Key": "k1"}
     first = (await service.client.post("/feedback", json=GIVEN, headers=key)).json()
     second = (await service.client.post("/feedback", json=GIVEN | {"feedback_id": "k1"}, headers=key)).json()
@@ -55,31 +55,31 @@ async def test_the_idempotency_key_header_stands_for_the_id(service: Service) ->
         ([(b"Idempotency-Key", b"\xff")], "not UTF-8"),
     ],
 )
-async def test_a_key_that_makes_no_sense_is_refused(service: Service, headers: Any, culprit: str) -> None:  # noqa: ANN401
+async def test_an_invalid_key_is_refused(service: Service, headers: Any, culprit: str) -> None:  # noqa: ANN401
     answer = await service.client.post("/feedback", json=GIVEN | {"feedback_id": "f1"}, headers=headers)
     assert answer.status_code == 422
     assert culprit in answer.json()["detail"]
     assert not service.tenants.tenants
 
 
-async def test_what_was_served_goes_along_with_the_label(service: Service) -> None:
+async def test_a_label_carries_the_served_verdict(service: Service) -> None:
     predicted = (await service.client.post("/predict", json={"tenant": "acme", "features": {"a": 1}})).json()
     await service.client.post("/feedback", json=GIVEN)  # the model learns meanwhile
     given = {"tenant": "acme", "prediction_id": predicted["prediction_id"], "label": 1}
     answer = (await service.client.post("/feedback", json=given)).json()
     assert answer["served"] == {"label": predicted["label"], "score": predicted["score"]}
     assert answer["score"] != predicted["score"]
-    heard = service.tenants.giver.heard[-1]
-    assert heard.prediction_id == predicted["prediction_id"]
-    assert list(heard.example.names) == ["a"]
+    received = service.tenants.feedback_writer.received[-1]
+    assert received.prediction_id == predicted["prediction_id"]
+    assert list(received.example.names) == ["a"]
 
 
 async def test_an_item_of_a_batch_can_be_recalled_too(service: Service) -> None:
     batch = await service.client.post("/predict/batch", json={"tenant": "acme", "items": [{"features": {"z": 2}}]})
     prediction_id = batch.json()["results"][0]["prediction_id"]
     await service.client.post("/feedback", json={"tenant": "acme", "prediction_id": prediction_id, "label": 1})
-    heard = service.tenants.giver.heard[-1]
-    assert (list(heard.example.names), heard.example.values.tolist()) == (["z"], [2.0])
+    received = service.tenants.feedback_writer.received[-1]
+    assert (list(received.example.names), received.example.values.tolist()) == (["z"], [2.0])
 
 
 @pytest.mark.parametrize("tenant", ["acme", "other"])
@@ -111,7 +111,7 @@ async def test_no_update_has_its_reason(service: Service) -> None:
 
 async def test_feedback_that_cannot_be_logged_is_not_acknowledged(service: Service) -> None:
     await service.client.put("/tenants/acme")
-    service.tenants.trouble = "Redis is away"
+    service.tenants.trouble = "Redis is down"
     answer = await service.client.post("/feedback", json=GIVEN)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json()["type"] == "/problems/store-unavailable"
@@ -141,7 +141,7 @@ async def test_what_is_wrong_is_refused_by_its_name(service: Service, changes: d
     answer = await service.client.post("/feedback", json=GIVEN | changes)
     assert answer.status_code == 422
     assert culprit in answer.json()["detail"]
-    assert service.tenants.giver.calls == []
+    assert service.tenants.feedback_writer.calls == []
 
 
 async def test_a_label_is_needed(service: Service) -> None:

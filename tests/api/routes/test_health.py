@@ -7,8 +7,8 @@ from tests.api.conftest import Service
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_process_is_alive_whatever_the_store_does(service: Service) -> None:
-    service.tenants.trouble = "Redis is away"
+async def test_the_process_is_alive_while_the_store_is_down(service: Service) -> None:
+    service.tenants.trouble = "Redis is down"
     answer = await service.client.get("/livez")
     assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
 

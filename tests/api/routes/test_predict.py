@@ -65,9 +65,9 @@ async def test_an_input_that_cannot_be_kept_has_no_prediction_id(service: Servic
     assert answer.json()["prediction_id"] is None
 
 
-async def test_a_tenant_in_memory_is_served_while_the_store_is_away(service: Service) -> None:
+async def test_a_tenant_in_memory_is_served_while_the_store_is_down(service: Service) -> None:
     await service.client.put("/tenants/acme")
-    service.tenants.trouble = "Redis is away"
+    service.tenants.trouble = "Redis is down"
     known = await service.client.post("/predict", json={"tenant": "acme", "features": FEATURES})
     unknown = await service.client.post("/predict", json={"tenant": "other", "features": FEATURES})
     assert (known.status_code, unknown.status_code) == (200, 503)
@@ -130,7 +130,7 @@ async def test_what_is_missing_is_named(service: Service, field: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "01", "+1", "0x1", "1e300"])
-async def test_a_number_that_is_none_or_does_not_fit_is_refused(service: Service, number: str) -> None:
+async def test_an_invalid_or_oversized_number_is_refused(service: Service, number: str) -> None:
     body = f'{{"tenant":"acme","features":{{"a":{number}}}}}'
     answer = await service.client.post("/predict", content=body)
     assert (answer.status_code, answer.json()["status"]) == (422, 422)

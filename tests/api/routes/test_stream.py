@@ -63,7 +63,7 @@ async def test_a_bad_line_gets_an_error_in_its_place(service: Service, route: st
     ]  # fmt: skip
 
 
-async def test_a_huge_line_is_refused_and_the_stream_goes_on(service: Service) -> None:
+async def test_a_huge_line_is_refused_and_the_stream_continues(service: Service) -> None:
     chunks = [lines(predicting("a")), b'{"tenant":"', *[b"x" * 60_000] * 50, b'"}\n' + lines(predicting("b"))]
     sent = await exchange(service.app, "/predict/batch", chunks, LINES)
     first, long, last = sent.lines()
@@ -92,7 +92,7 @@ async def test_feedback_that_arrives_together_is_given_together_for_each_tenant(
     sent = await exchange(service.app, "/feedback/batch", [lines(*items)], LINES)
     assert [line["feedback_id"] for line in sent.lines()] == [f"f{i}" for i in range(600)]
     assert [line["tenant"] for line in sent.lines()] == [f"t{i % 3}" for i in range(600)]
-    assert sorted(service.tenants.giver.calls) == sorted([86, 85, 85, 86, 85, 85, 30, 29, 29])
+    assert sorted(service.tenants.feedback_writer.calls) == sorted([86, 85, 85, 86, 85, 85, 30, 29, 29])
 
 
 async def test_feedback_of_one_tenant_is_learnt_in_order(service: Service) -> None:
@@ -106,10 +106,10 @@ async def test_lines_may_name_predictions(service: Service) -> None:
     given = [{"tenant": "acme", "prediction_id": each, "label": 1} for each in (ids[1], "gone", ids[0])]
     sent = await exchange(service.app, "/feedback/batch", [lines(*given)], LINES)
     assert [line.get("error", {}).get("status") for line in sent.lines()] == [None, 410, None]
-    assert [list(each.example.names) for each in service.tenants.giver.heard] == [["b"], ["a"]]
+    assert [list(each.example.names) for each in service.tenants.feedback_writer.received] == [["b"], ["a"]]
 
 
-async def test_lines_that_cannot_be_logged_get_503_and_the_stream_goes_on(service: Service) -> None:
+async def test_lines_that_cannot_be_logged_get_503_and_the_stream_continues(service: Service) -> None:
     await service.client.put("/tenants/acme")
     chunks = [lines(giving("a")), lines(giving("b"), giving("c")), lines(giving("d"))]
     answered = [[None], [503, 503], [None]]
@@ -117,7 +117,7 @@ async def test_lines_that_cannot_be_logged_get_503_and_the_stream_goes_on(servic
 
     async def receive() -> Message:
         at = len(seen)
-        service.tenants.trouble = "Redis is away" if at == 1 else None
+        service.tenants.trouble = "Redis is down" if at == 1 else None
         return {"type": "http.request", "body": chunks[at], "more_body": at < 2}
 
     async def send(message: Message) -> None:
@@ -131,8 +131,8 @@ async def test_lines_that_cannot_be_logged_get_503_and_the_stream_goes_on(servic
     assert service.tenants.tenants["acme"].state.version == 2
 
 
-async def test_a_line_is_answered_before_the_next_one_comes(service: Service) -> None:
-    """A client that waits for each answer is answered, and nothing more is asked for than it has sent."""
+async def test_a_line_is_answered_before_the_next_one_arrives(service: Service) -> None:
+    """A client that waits for each answer gets it, and the service reads no further than the client has sent."""
     answered = 0
     asked_for: list[int] = []
 
@@ -149,7 +149,7 @@ async def test_a_line_is_answered_before_the_next_one_comes(service: Service) ->
     assert asked_for == [0, 1, 2, 3, 4]
 
 
-async def test_nothing_is_read_while_answers_are_not_taken(service: Service) -> None:
+async def test_nothing_is_read_while_the_client_does_not_read(service: Service) -> None:
     taken = asyncio.Event()
     reads = 0
 
@@ -172,14 +172,14 @@ async def test_nothing_is_read_while_answers_are_not_taken(service: Service) -> 
 
 
 @pytest.mark.parametrize("route", ["/predict/batch", "/feedback/batch"])
-async def test_the_work_stops_when_the_client_goes(service: Service, route: str) -> None:
+async def test_work_stops_when_the_client_disconnects(service: Service, route: str) -> None:
     item = predicting("a") if route == "/predict/batch" else giving("a")
     sent = await exchange(service.app, route, [lines(item), lines(item)[:-9]], LINES, disconnect=True)
     assert len(sent.lines()) == 1
     assert sent.messages[-1].get("more_body") is True  # the answer was not brought to its end
 
 
-async def test_an_internal_error_stands_in_the_line_and_is_logged(
+async def test_an_internal_error_is_the_answer_to_its_line_and_is_logged(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.tenants.broken = RuntimeError("secret")

@@ -70,7 +70,7 @@ async def test_a_tenant_shows_the_drift_of_each_class(service: Service) -> None:
     assert shown["anomaly"] == {"worse": 0, "better": 0, "labels": 2, "error": 1.0, "last_worse_at": None}
 
 
-async def test_without_labels_there_is_no_error_to_show(service: Service) -> None:
+async def test_without_labels_the_error_is_null(service: Service) -> None:
     shown = (await service.client.put("/tenants/acme")).json()["drift"]
     nothing = {"worse": 0, "better": 0, "labels": 0, "error": None, "last_worse_at": None}
     assert shown == {"anomaly": nothing, "normal": nothing}
@@ -115,7 +115,7 @@ async def test_a_deleted_tenant_is_gone(service: Service) -> None:
     assert (await service.client.get("/tenants/acme")).status_code == 404
 
 
-async def test_the_list_goes_page_by_page(service: Service) -> None:
+async def test_the_list_is_paginated(service: Service) -> None:
     for name in "cabed":
         await service.client.put(f"/tenants/{name}")
     seen: list[str] = []
@@ -154,7 +154,7 @@ async def test_a_query_that_makes_no_sense_is_refused(service: Service, path: st
     assert (answer.status_code, answer.json()["type"]) == (422, "/problems/bad-input")
 
 
-async def test_the_largest_weights_come_first_and_by_name(service: Service) -> None:
+async def test_the_largest_weights_are_first_and_named(service: Service) -> None:
     await taught(service)
     shown = (await service.client.get("/tenants/acme/weights", params={"top": 3})).json()
     sizes = [abs(each["weight"]) for each in shown["weights"]]
@@ -184,7 +184,7 @@ async def test_an_export_that_is_imported_is_the_same_model(service: Service) ->
     assert scores[0] == scores[1]
 
 
-async def test_a_tenant_is_only_replaced_when_that_is_said(service: Service) -> None:
+async def test_an_import_replaces_a_tenant_only_with_replace(service: Service) -> None:
     await taught(service)
     file = (await service.client.get("/tenants/acme/export")).content
     await service.client.put("/tenants/copy")
@@ -225,6 +225,6 @@ async def test_head_of_an_export_sends_no_file(service: Service) -> None:
 
 @pytest.mark.parametrize("path", ["/tenants", "/tenants/acme", "/tenants/acme/export"])
 async def test_an_unreachable_store_gets_503(service: Service, path: str) -> None:
-    service.tenants.trouble = "Redis is away"
+    service.tenants.trouble = "Redis is down"
     answer = await service.client.get(path)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

@@ -1,4 +1,4 @@
-"""Fuzzers of what is read from files and streams of others: datasets, raw inputs, model files, the log."""
+"""Fuzzers for files and streams: datasets, raw inputs, model files, the log."""
 
 from functools import lru_cache
 from typing import Any
@@ -22,8 +22,8 @@ from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord,
 from kernels.examples.canonical import LARGEST_VALUE
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import random_log
-from tests.security.forging import Pieces, exercise, forged, taken_apart
-from tests.security.fuzz.mutating import Edit, anything, edited
+from tests.security.forged_models import Pieces, build_model, exercise, split_model
+from tests.security.fuzz.mutations import Edit, anything, edited
 
 SVM = [b"+1 3:0.5 17:1 # comment\n-1 1:1e-3\n0 2:123456789.123456789e-20\n", b"1\n-1 1:1 1:2\n"]
 VW = [b"1 'tag|ns a:0.5 b |other:2 c\n-1 | a b:1e3\n0 1 |x y\n", b"1 |\n"]
@@ -79,18 +79,18 @@ def dataset() -> st.SearchStrategy[tuple[Format, bytes]]:
 
 
 def read_dataset(sent: tuple[Format, bytes]) -> None:
-    """Whatever is read can be learnt; whatever cannot be is named by its line."""
+    """Examples that are read can be learnt; malformed lines are reported with their number."""
     kind, text = sent
-    noted: list[tuple[int, str]] = []
+    reported: list[tuple[int, str]] = []
     batch = _batch(
-        kind, Block(text + b"\n", 1), LineErrors("fuzz", "skip", lambda line, reason: noted.append((line, reason)))
+        kind, Block(text + b"\n", 1), LineErrors("fuzz", "skip", lambda line, reason: reported.append((line, reason)))
     )
     assert batch.starts[0] == 0
     assert (np.diff(batch.starts) >= 0).all()
     assert batch.starts[-1] == batch.keys.size == batch.values.size
     assert (np.abs(batch.values) <= LARGEST_VALUE).all()
     assert np.isin(batch.labels, (1.0, -1.0)).all()
-    assert all(1 <= line <= text.count(b"\n") + 1 and reason for line, reason in noted)
+    assert all(1 <= line <= text.count(b"\n") + 1 and reason for line, reason in reported)
     assert all(isinstance(batch.name_at(place), str) for place in range(min(batch.keys.size, 50)))
     TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
 
@@ -112,7 +112,7 @@ def raw() -> st.SearchStrategy[tuple[Kind, bytes | str]]:
 
 
 def featurize(sent: tuple[Kind, bytes | str]) -> None:
-    """Every input has features, the same ones each time, and each has a name of its own."""
+    """Every input has features, the same every time, each with a unique name."""
     kind, given = sent
     found = features_of(kind, given)
     names = list(found.example.names)
@@ -143,7 +143,7 @@ def _damaged_record() -> st.SearchStrategy[bytes]:
 
 
 def decode_record(payload: bytes) -> None:
-    """What is no event is refused as the reader of a log expects it; what is one can be applied."""
+    """An invalid record is refused with an error that the reader of a log expects; a valid event can be applied."""
     try:
         event = decode(payload)
     except (msgspec.MsgspecError, ValueError):
@@ -155,9 +155,9 @@ def decode_record(payload: bytes) -> None:
 
 @lru_cache
 def _parts(algorithm: str) -> tuple[bytes, bytes, Pieces]:
-    """A sound model file, and its parts."""
-    header, pieces = taken_apart(replay(random_log(7, algorithm, length=12, restless=False)))
-    return forged(header, pieces), msgspec.json.encode(header), pieces
+    """A valid model file, and its parts."""
+    header, pieces = split_model(replay(random_log(7, algorithm, length=12, restless=False)))
+    return build_model(header, pieces), msgspec.json.encode(header), pieces
 
 
 def model() -> st.SearchStrategy[tuple[str, Any]]:
@@ -191,7 +191,7 @@ def model() -> st.SearchStrategy[tuple[str, Any]]:
 
 
 def load_model(sent: tuple[str, tuple[str, Any]]) -> None:
-    """A model is refused, or it can do all that a model does."""
+    """A model is refused, or works in every way."""
     algorithm, (where, changes) = sent
     try:
         state = load(_changed(*_parts(algorithm), where, changes))
@@ -213,11 +213,11 @@ def _changed(whole: bytes, header: bytes, pieces: Pieces, where: str, changes: A
             changed[at] = (*changed[at][:2], edited(changed[at][2], change))
         else:
             _put(plain, *change)
-    return forged(plain, changed)
+    return build_model(plain, changed)
 
 
 def _put(header: dict[str, Any], field: str, place: float, value: float) -> None:
-    """Put a number somewhere into a field."""
+    """Put a number at a place of a field."""
     there = header[field]
     if isinstance(there, dict):
         there[list(there)[int(place * (len(there) - 1))]] = value

@@ -1,4 +1,4 @@
-"""Fuzzers of what a client sends: bodies, lines, settings. The application is real, over tenants in memory."""
+"""Fuzzers for requests: bodies, lines, settings. The application is real, with tenants in memory."""
 
 import asyncio
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.api.conftest import LIMITS as DEFAULT_LIMITS
 from tests.api.conftest import new_app, new_backend
 from tests.api.exchanges import Headers, exchange
 from tests.api.fakes import FakeTenants
-from tests.security.fuzz.mutating import anything
+from tests.security.fuzz.mutations import anything
 
 LIMITS = replace(
     DEFAULT_LIMITS, max_body_bytes=1 << 19, max_batch_items=100, max_line_bytes=1000, max_features_per_example=100
@@ -56,7 +56,7 @@ def features() -> st.SearchStrategy[bytes]:
 
 
 def read_features(raw: bytes) -> None:
-    """The kernel and Python agree on every text that both can read."""
+    """The kernel and Python agree on every text that both can parse."""
     try:
         example = example_of_json(raw)
     except BadExample:
@@ -71,9 +71,9 @@ def bodies() -> st.SearchStrategy[tuple[str, bytes]]:
 
 
 def answer_body(sent: tuple[str, bytes]) -> None:
-    """Every body gets an answer that is no 5xx."""
+    """No body gets a 5xx."""
     route, body = sent
-    _, status, answer = asyncio.run(_asked("POST", route, [body]))
+    _, status, answer = asyncio.run(_request("POST", route, [body]))
     assert status < 500, (status, answer)
 
 
@@ -85,14 +85,14 @@ def lines() -> st.SearchStrategy[tuple[str, bytes, list[float]]]:
 
 
 def answer_lines(sent: tuple[str, bytes, list[float]]) -> None:
-    """Wherever the body is cut, the lines are the same; each gets one answer, and none is a 5xx."""
+    """The lines do not depend on how the body is split; each gets one answer, and none is a 5xx."""
     route, body, shares = sent
     cuts = [0, *sorted(int(share * len(body)) for share in shares), len(body)]
     chunks = [body[start:stop] for start, stop in pairwise(cuts)]
     once, often = LineSplitter(LIMITS.max_line_bytes), LineSplitter(LIMITS.max_line_bytes)
-    whole = _told([*once.split(body), *once.rest()])
-    assert _told([line for chunk in chunks for line in often.split(chunk)] + often.rest()) == whole
-    messages, status, answer = asyncio.run(_asked("POST", route, chunks, LINES))
+    whole = _without_too_long([*once.split(body), *once.rest()])
+    assert _without_too_long([line for chunk in chunks for line in often.split(chunk)] + often.rest()) == whole
+    messages, status, answer = asyncio.run(_request("POST", route, chunks, LINES))
     assert (status, messages > 0) == (200, True)
     answers = [msgspec.json.decode(line) for line in answer.splitlines()]
     assert len(answers) == len(whole)
@@ -109,7 +109,7 @@ def settings() -> st.SearchStrategy[bytes | dict[str, Any]]:
 def take_settings(given: bytes | dict[str, Any]) -> None:
     """Settings are refused, or a model can learn with them."""
     if isinstance(given, bytes):
-        _, status, answer = asyncio.run(_asked("PUT", "/tenants/a", [given]))
+        _, status, answer = asyncio.run(_request("PUT", "/tenants/a", [given]))
         assert status < 500, (status, answer)
         return
     try:
@@ -122,11 +122,11 @@ def take_settings(given: bytes | dict[str, Any]) -> None:
     assert isinstance(state.predict(example)[1], int)
 
 
-def _told(cut: list[Any]) -> list[bytes | None]:
+def _without_too_long(cut: list[Any]) -> list[bytes | None]:
     return [None if isinstance(line, TooLong) else line for line in cut]
 
 
-async def _asked(method: str, path: str, chunks: list[bytes], headers: Headers = ()) -> tuple[int, int, bytes]:
+async def _request(method: str, path: str, chunks: list[bytes], headers: Headers = ()) -> tuple[int, int, bytes]:
     tenants = FakeTenants()
     app = new_app(new_backend(tenants, limits=LIMITS))
 

@@ -1,4 +1,4 @@
-"""Every parser that reads what others wrote: how its inputs are made, and what must hold for each."""
+"""Every parser of untrusted input: how to generate its inputs, and what must hold for each."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from tests.security.fuzz import files, requests
 
 
 class Target(NamedTuple):
-    """A parser under fire."""
+    """A parser to fuzz."""
 
     inputs: Callable[[], st.SearchStrategy[Any]]
     check: Callable[[Any], None]

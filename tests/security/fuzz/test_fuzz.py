@@ -1,6 +1,6 @@
-"""Every parser for some seconds, each in a process of its own, so that a crash is noticed and has a name.
+"""Fuzz every parser for some seconds, each in its own process, so that a crash is detected.
 
-`make fuzz SECONDS=600` tries for longer; FUZZ_SEED=... repeats a run that failed.
+`make fuzz SECONDS=600` runs longer; FUZZ_SEED=... repeats a failed run.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.fuzz.noticing import START_SECONDS, failure
+from tests.security.fuzz.fuzzer import START_SECONDS, failure
 from tests.security.fuzz.targets import TARGETS
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
@@ -33,17 +33,17 @@ def test_no_input_makes_a_parser_fail_hang_or_crash(name: str, tmp_path: Path) -
     assert failure(name, SECONDS, seed, tmp_path / "input") is None
 
 
-def test_a_crash_is_noticed_with_the_input_that_caused_it(tmp_path: Path) -> None:
-    told = failure("own", 5.0, 7, tmp_path / "input", TARGET.format(harm="os.kill(os.getpid(), signal.SIGSEGV)"))
-    assert told
-    assert told.startswith(("own died of SIGSEGV with 8; FUZZ_SEED=7", "own died of SIGSEGV with 9; FUZZ_SEED=7"))
+def test_a_crash_is_reported_with_the_input_that_caused_it(tmp_path: Path) -> None:
+    report = failure("own", 5.0, 7, tmp_path / "input", TARGET.format(harm="os.kill(os.getpid(), signal.SIGSEGV)"))
+    assert report
+    assert report.startswith(("own died of SIGSEGV with 8; FUZZ_SEED=7", "own died of SIGSEGV with 9; FUZZ_SEED=7"))
 
 
-def test_a_failure_is_told_with_how_to_repeat_it(tmp_path: Path) -> None:
-    told = failure("own", 5.0, 7, tmp_path / "input", TARGET.format(harm="raise ValueError(sent)"))
-    assert told
-    assert told.startswith("own fails; FUZZ_SEED=7")
-    assert "reproduce_failure" in told
+def test_a_failure_is_reported_with_how_to_reproduce_it(tmp_path: Path) -> None:
+    report = failure("own", 5.0, 7, tmp_path / "input", TARGET.format(harm="raise ValueError(sent)"))
+    assert report
+    assert report.startswith("own fails; FUZZ_SEED=7")
+    assert "reproduce_failure" in report
 
 
 def test_a_parser_without_a_fault_has_no_failure(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Model files of somebody who knows the format: every checksum is right, and so is the digest of whatever is inside."""
+"""Crafted model files with valid checksums and a valid digest, whatever they contain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,29 +19,29 @@ from app.learning.summary import top_weights
 Pieces = list[tuple[str, int, bytes]]
 
 
-def taken_apart(state: TenantState) -> tuple[dict[str, Any], Pieces]:
-    """The header of a sound model as plain JSON, and its chunks with their kinds and numbers."""
+def split_model(state: TenantState) -> tuple[dict[str, Any], Pieces]:
+    """Return the header of a valid model as plain JSON, and its chunks with their kinds and indices."""
     header, chunk_bytes = encode(copy_state(state))
     pieces = [(chunk.kind, chunk.index, bytes(chunk_bytes(chunk))) for chunk in read_header(header).chunks]
     return msgspec.json.decode(header), pieces
 
 
-def forged(header: Mapping[str, Any], pieces: Pieces) -> bytes:
-    """A model file of these parts."""
+def build_model(header: Mapping[str, Any], pieces: Pieces) -> bytes:
+    """Build a model file from these parts."""
     chunks = [Chunk(kind, index, len(data), _hash(data)) for kind, index, data in pieces]
     whole = dict(header) | {"chunks": chunks}
-    told = msgspec.json.encode(whole | {"digest": _digest(msgspec.json.encode(whole), pieces)})
-    return with_header(told) + b"".join(data for _, _, data in pieces)
+    encoded = msgspec.json.encode(whole | {"digest": _digest(msgspec.json.encode(whole), pieces)})
+    return with_header(encoded) + b"".join(data for _, _, data in pieces)
 
 
 def with_header(header: bytes) -> bytes:
-    """The beginning of a model file with this header, whatever it is."""
+    """The beginning of a model file with this header, valid or not."""
     return MAGIC + len(header).to_bytes(8, "little") + bytes.fromhex(_hash(header)) + header
 
 
-def overwhelmed(state: TenantState, weight: float) -> bytes:
-    """A model file in which every number that was learnt is this one."""
-    header, pieces = taken_apart(state)
+def with_all_weights(state: TenantState, weight: float) -> bytes:
+    """A model file in which every learnt number is `weight`."""
+    header, pieces = split_model(state)
     for place, (kind, index, data) in enumerate(pieces):
         if kind == "rows" and not state.model.dense.size:
             rows = np.frombuffer(data).copy().reshape(-1, state.model.width)
@@ -49,11 +49,11 @@ def overwhelmed(state: TenantState, weight: float) -> bytes:
             pieces[place] = (kind, index, rows.tobytes())
         if kind == "dense":
             pieces[place] = (kind, index, np.full(len(data) // 8, weight).tobytes())
-    return forged(header, pieces)
+    return build_model(header, pieces)
 
 
 def exercise(state: TenantState) -> None:
-    """Do everything with a state that a service does."""
+    """Use a state in every way that a service does."""
     example = example_of({"a": 1.0, "b": -2.5, "f1": 0.5, "f2": 3.0})
     known = next(state.model.rows(), np.empty((0, state.model.width)))[:100, 0]
     examples = [example, Example(np.ascontiguousarray(known).view(np.uint64), np.ones(known.size))]
@@ -65,13 +65,13 @@ def exercise(state: TenantState) -> None:
     TenantResponse.of("forged", state).model_dump_json()
     msgspec.json.encode(top_weights(state, 50))
     advance_all(state, [FeaturesRemoved(0.1, 0.5), TenantConfigured({"threshold": 1.0}), FeedbackGiven(example, 1)])
-    if copy_state(state).is_finite:  # extreme weights overflow, and what is not finite is not written
+    if copy_state(state).is_finite:  # extreme weights overflow, and a model that is not finite is not written
         assert load(b"".join(dump(state))).digest == state.digest
     advance_all(state, [TenantConfigured({"algorithm": "cs-fsol"}), FeedbackGiven(example, 1)])
 
 
 def _digest(header: bytes, pieces: Pieces) -> str:
-    """What the reader will find, if it gets so far."""
+    """The digest that the reader computes, if it gets that far."""
     held: dict[str, list[Data]] = {"rows": [], "dense": [], "names": []}
     for kind, _, data in pieces:
         held.setdefault(kind, []).append(data)

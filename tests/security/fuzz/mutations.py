@@ -1,4 +1,4 @@
-"""Inputs that are nearly right: sound ones with a few changes, which get further into a parser than noise does."""
+"""Nearly valid inputs: valid ones with a few edits, which reach deeper into a parser than random bytes."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 MOST_EDITS = 6
-LONGEST = 1 << 18  # bytes of what an edit repeats: enough for any depth
+LONGEST = 1 << 18  # bytes that an edit may repeat: enough for any depth
 ODD = [
     b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\n", b"\r\n", b"\r", b"\t", b" ", b"", b"\\u0000", b"\\ud800",
     b"\\", b'"', b"'", b"{", b"}", b"[", b"]", b":", b",", b"-0", b"NaN", b"Infinity", b"1e999", b"-1e-999", b"1e100",
@@ -16,7 +16,7 @@ ODD = [
 
 
 class Edit(NamedTuple):
-    """What is done at a place of the input, which is given as a share of its length."""
+    """A change at a place of the input, given as a share of its length."""
 
     kind: str
     place: float
@@ -26,7 +26,7 @@ class Edit(NamedTuple):
 
 @st.composite
 def mutated(draw: st.DrawFn, samples: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
-    """One of the samples with some edits; `words` are what the format consists of."""
+    """One of the samples with some edits; `words` are tokens of the format."""
     data = draw(st.sampled_from(samples))
     put = st.one_of(st.sampled_from([*words, *ODD]), st.binary(max_size=8))
     edits = st.builds(
@@ -42,7 +42,7 @@ def mutated(draw: st.DrawFn, samples: Sequence[bytes], words: Sequence[bytes] = 
 
 
 def anything(samples: Sequence[bytes], words: Sequence[bytes] = ()) -> st.SearchStrategy[bytes]:
-    """Mostly what is nearly right, sometimes noise."""
+    """Mostly nearly valid inputs, sometimes random bytes."""
     return st.one_of(mutated(samples, words), mutated(samples, words), st.binary(max_size=200))
 
 

@@ -1,4 +1,4 @@
-"""Runs a fuzzer in a process of its own, and says how it ended."""
+"""Run a fuzzer in its own process, and report how it ended."""
 
 import signal
 import subprocess
@@ -13,7 +13,7 @@ FUZZ = "from tests.security.fuzz.__main__ import main_with; main_with()"
 
 
 def failure(name: str, seconds: float, seed: int, file: Path, before: str = "") -> str | None:
-    """What is wrong with a parser, and how to see it again; None if nothing is. `before` is Python to run first."""
+    """Return how a parser fails and how to reproduce it, or None. `before` is Python code to run first."""
     command = [sys.executable, "-c", f"{before}\n{FUZZ}", name, str(seconds), str(seed), str(file)]
     try:
         done = subprocess.run(
