@@ -3,12 +3,14 @@
 import asyncio
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import TypeVar
 
 import msgspec
 
+from app.cli.signals import held_back
 from load_tests.harness.jobs import Done, Job
 
 TIMEOUT_SECONDS = 60.0
@@ -28,16 +30,16 @@ def run(job: Job) -> Done:
 
 
 def run_module(module: str, given: object, found: type[Found], seconds: float, python: str = sys.executable) -> Found:
-    """Run a module that reads its input as msgpack, and writes what it found."""
-    answer = subprocess.run(  # noqa: S603 - our own module
-        [python, "-m", module],
-        input=msgspec.msgpack.encode(given),
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=seconds,
-        start_new_session=True,  # Ctrl-C goes to the benchmark, which then ends the process
-    )
-    return msgspec.msgpack.decode(answer.stdout, type=found)
+    """Run a module that reads its input as msgpack, and writes what it found. A signal ends it, too."""
+    command, pipe = [python, "-m", module], subprocess.PIPE
+    with ExitStack() as stack:
+        with held_back():
+            process = stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True))  # noqa: S603 - our own module
+            stack.callback(process.kill)
+        answer, _ = process.communicate(msgspec.msgpack.encode(given), seconds)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return msgspec.msgpack.decode(answer, type=found)
 
 
 class BadAnswer(Exception):
@@ -97,7 +99,13 @@ class Connection:
         """Send a whole HTTP request; OSError or EOFError without an answer."""
         (await self.open()).write(request)
         head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
-        body = await self._chunks() if b"transfer-encoding: chunked" in head else await self._body(head)
+        _, has_length, after = head.partition(b"content-length: ")
+        if has_length:
+            body = await self._reader.readexactly(int(after.partition(b"\r")[0]))
+        elif b"transfer-encoding: chunked" in head:
+            body = await self._chunks()
+        else:
+            raise BadAnswer(head)
         if b"connection: close" in head:
             self.close()
         return Response(int(head[9:12]), body)
@@ -113,12 +121,6 @@ class Connection:
         """Send a line; return the line that answers it."""
         (await self.open()).write(request)
         return await self._reader.readuntil(b"\n")
-
-    async def _body(self, head: bytes) -> bytes:
-        _, found, after = head.partition(b"content-length: ")
-        if not found:
-            raise BadAnswer(head)
-        return await self._reader.readexactly(int(after.partition(b"\r")[0]))
 
     async def _chunks(self) -> bytes:
         parts = []

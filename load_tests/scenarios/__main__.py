@@ -64,8 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
             parser.error(f"there is no scenario {name!r}, only {', '.join(SCENARIOS)}")
     if not 1.0 <= options.seconds <= 3600.0:
         parser.error(f"{options.seconds} is not from 1 to 3600")
-    check = [options.locust_python, "-c", "import locust"]
-    if subprocess.run(check, capture_output=True, check=False).returncode:  # noqa: S603 - as given
+    if subprocess.run([options.locust_python, "-c", "import locust"], capture_output=True, check=False).returncode:  # noqa: S603 - as given
         parser.error(f"{options.locust_python} has no Locust; `make load` installs it into .venv-bench")
     return options
 
