@@ -32,7 +32,7 @@ def command_of(pid: int) -> str:
 
 
 def _stat(process: Path) -> list[str]:
-    """Return the fields behind the name, which may contain anything: state, parent, ..."""
+    """Return the fields after the name, which may contain anything: state, parent, ..."""
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Promises of the project's own files: the locks, the Makefile, the lint settings, the size of a module."""
+"""Rules for the files of the project: the locks, the Makefile, the lint settings, the size of a module."""
 
 import re
 import sys
@@ -84,7 +84,7 @@ def test_a_module_fits_in_300_lines() -> None:
 
 
 def requirements(lock: Path) -> dict[str, str]:
-    """Each requirement's name, and what stands behind it on its (joined) line."""
+    """Map the name of each requirement to the rest of its (joined) line."""
     lines = lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     found = [re.match(r"([a-zA-Z0-9._-]+)\s*(.*)", line) for line in lines]
     return {match[1]: re.sub(r"\s+", " ", match[2]) for match in found if match}

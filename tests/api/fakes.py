@@ -23,7 +23,7 @@ from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
 
 
 class FakeFeaturizer:
-    """Every word is a feature, and so is the version; of an input nothing is looked at behind `longest`."""
+    """Every word is a feature, and so is the version; only the first `longest` characters of an input are used."""
 
     def __init__(self) -> None:
         self.longest = 1_000_000

@@ -17,7 +17,7 @@ def lines(_: object, value: Any) -> bytes:  # noqa: ANN401 - whatever it made up
 
 @schemathesis.serializer("message/rfc822")
 def mail(_: object, value: Any) -> bytes:  # noqa: ANN401 - whatever it made up
-    raw = getattr(value, "data", value)  # of what stands for bytes
+    raw = getattr(value, "data", value)  # schemathesis wraps bytes
     return raw if isinstance(raw, bytes) else str(raw).encode("utf-8", "replace")
 
 

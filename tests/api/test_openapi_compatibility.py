@@ -1,4 +1,4 @@
-"""The OpenAPI document says what it said before: same paths, methods, parameters, fields and statuses.
+"""The OpenAPI document is compatible with the previous one: same paths, methods, parameters, fields and statuses.
 
 tests/fixtures/openapi.json is the document of before the routes became plain FastAPI routes. Intended differences:
 

@@ -31,7 +31,7 @@ class Source:
 
 
 class Client:
-    """It has sent its request, and goes when it has got so many messages."""
+    """A client that disconnects after a number of messages."""
 
     def __init__(self, goes_after: int) -> None:
         self.messages: list[Message] = []

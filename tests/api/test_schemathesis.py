@@ -55,7 +55,7 @@ def test_no_question_has_a_5xx_or_an_undocumented_answer(tmp_path: Path) -> None
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("role", ROLES)
 def test_a_key_of_one_role_is_answered_where_it_should_be_and_nowhere_else(tmp_path: Path, role: str) -> None:
-    with Service(tmp_path / "service", wrong_keys_per_second=0).start() as service:  # most of what is asked is refused
+    with Service(tmp_path / "service", wrong_keys_per_second=0).start() as service:  # most requests are refused
         made = service.post("/keys", {"roles": [role], "tenants": ["*"]}).json()
         wait_until(lambda: service.status("/tenants") == 401, "the first key does not close the door")
         done = asked(service, tmp_path, key=made["secret"], role=role)

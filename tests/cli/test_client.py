@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 class Script(BaseHTTPRequestHandler):
-    """Answers with the statuses of the script in turn, then with 200; keeps what it received."""
+    """Answers with the statuses of the script in turn, then with 200; records requests."""
 
     statuses: list[int]
     paths: list[str]
@@ -39,7 +39,7 @@ class Script(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server with a script of its own."""
+    """A server with a script of statuses."""
 
     def __init__(self) -> None:
         self.script: type[Script] = type("OwnScript", (Script,), {"statuses": [], "paths": [], "keys": []})

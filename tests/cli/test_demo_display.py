@@ -1,4 +1,4 @@
-"""The live panel and the lines of the demo, and the tally behind them."""
+"""The live panel and the lines of the demo, and their counts."""
 
 import io
 import re

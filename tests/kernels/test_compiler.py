@@ -1,4 +1,4 @@
-"""Where compiled kernels are cached: each test runs a process of its own, beside a copy of the kernels."""
+"""Where compiled kernels are cached. Each test runs its own process, next to a copy of the kernels."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]  # root withou
 
 
 class Copy:
-    """A copy of the kernels, with a home and a temporary folder beside it."""
+    """A copy of the kernels, with a home and a temporary folder next to it."""
 
     def __init__(self, folder: Path) -> None:
         self.kernels, self.home, self.temporary = folder / "kernels", folder / "home", folder / "temporary"
@@ -56,11 +56,11 @@ class Copy:
         }
 
     def run(self, code: str = ASK) -> Path:
-        """Run Python beside the copy; return the path that it prints."""
+        """Run Python next to the copy; return the path that it prints."""
         return Path(self.output(code))
 
     def output(self, code: str, *arguments: str) -> str:
-        """Run Python beside the copy; return what it prints."""
+        """Run Python next to the copy; return its output."""
         command = [*self.prefix, sys.executable, "-c", code, *arguments]
         done = subprocess.run(
             command, cwd=self.kernels.parent, env=self.environment, capture_output=True, text=True, check=False
@@ -76,7 +76,7 @@ class Copy:
             self.prefix = POWERLESS
 
     def block(self) -> None:
-        """Prevent writing beside the sources, also for root: a file takes the place of the folder."""
+        """Prevent writing next to the sources, also for root: a file takes the place of the folder."""
         (self.kernels / "__pycache__").touch()
 
 

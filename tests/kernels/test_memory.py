@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kernels.table.memory import LARGE_BYTES, Memory
 
-BORDER = LARGE_BYTES // 8  # the smallest size that is a mapping of its own
+BORDER = LARGE_BYTES // 8  # the smallest size with its own mapping
 PAGE = 512  # float64 numbers in a page of 4 KiB
 
 sizes = st.one_of(

@@ -59,7 +59,7 @@ class StoredLog:
         return decode_snapshot(self.snapshots[version], lambda chunk: self.chunks[chunk.hash.encode()])
 
     def check_snapshots(self) -> None:
-        """Check that every snapshot with the log behind it leads to the same state."""
+        """Check that every snapshot with the log after it leads to the same state."""
         digests = {self._applied(self.restored(version)).digest for version in self.snapshots}
         assert digests <= {self.replayed().digest}
 

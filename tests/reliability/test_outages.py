@@ -1,4 +1,4 @@
-"""The store stops or hangs: predictions continue, feedback is refused, and the service recovers by itself."""
+"""The store stops or hangs: predictions continue, feedback is refused, and the service recovers."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""An application behind the protocol of the service, and clients on real sockets."""
+"""An application served with the protocol of the service, and clients on real sockets."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ async def connected(port: int) -> AsyncIterator[Streams]:
 
 
 async def everything(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the other side closes."""
+    """Return everything received until the other side closes."""
     received = bytearray()
     with contextlib.suppress(ConnectionError):
         while piece := await asyncio.wait_for(reader.read(65_536), IN_TIME):

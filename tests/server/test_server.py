@@ -1,4 +1,4 @@
-"""The application behind a real server and real sockets."""
+"""The application on a real server with real sockets."""
 
 import asyncio
 import contextlib

@@ -133,7 +133,7 @@ async def test_a_client_that_does_not_read_gets_no_more_answers(app: FastAPI, wr
     large = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
     patient = dataclasses.replace(CONNECTION_LIMITS, reader_seconds=IN_TIME)
     async with served(app, patient) as port, connected(port) as (reader, writer):
-        reader._limit = 1  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio would read on by itself
+        reader._limit = 1  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio would continue to read
         for _ in range(2000):
             writer.write(large)
         before = -1

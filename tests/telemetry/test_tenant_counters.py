@@ -1,4 +1,4 @@
-"""Tenants with a series of their own; no counter ever goes back."""
+"""Tenants with their own series; no counter ever decreases."""
 
 from collections.abc import Iterator
 

@@ -80,7 +80,7 @@ async def replayed(url: str, name: str) -> tuple[int, str]:
 
 
 def lose(store: Server, name: str, events: int) -> None:
-    """Drop the last events of a log, as a failover to a replica behind its primary does."""
+    """Drop the last events of a log, as a failover to a lagging replica does."""
     keys = keys_of(name)
     entries = store.ask("XRANGE", keys.log, "-", "+")
     kept = entries[:-events]

@@ -1,4 +1,4 @@
-"""How long a feature's name may be: asked of what is sent, by every route that takes features, and of nothing else."""
+"""The limit on the length of feature names applies to every route that accepts features, and to nothing else."""
 
 from dataclasses import replace
 from typing import Any
