@@ -134,11 +134,12 @@ async def test_a_client_that_does_not_read_gets_no_more_answers(app: FastAPI, wr
     patient = dataclasses.replace(CONNECTION_LIMITS, reader_seconds=IN_TIME)
     async with served(app, patient) as port, connected(port) as (reader, writer):
         reader._limit = 1  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio would continue to read
-        for _ in range(2000):
+        sent, stalled_at = 0, -1
+        while len(writes) != stalled_at and sent < 2000:  # one after the other: too many at once end a connection
             writer.write(large)
-        before = -1
-        while before != (before := len(writes)) or not before:  # noqa: ASYNC110
-            await asyncio.sleep(0.2)
-        assert 0 < before < 2000
+            sent += 1
+            stalled_at = len(writes) if len(writes) < sent - 1 else -1
+            await asyncio.sleep(0.3 if stalled_at >= 0 else 0.02)
+        assert 0 < len(writes) < sent < 2000
         reader._limit = 2**16  # type: ignore[attr-defined]  # noqa: SLF001
         assert (await asyncio.wait_for(reader.readline(), IN_TIME)).startswith(b"HTTP/1.1 200")
