@@ -1,4 +1,4 @@
-"""Reading a body as bytes, answering with bytes, and routing without detours: what every hot request passes."""
+"""Reads bodies as bytes, answers with bytes, and routes by one lookup: what every hot request passes through."""
 
 import asyncio
 import re
