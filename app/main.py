@@ -40,7 +40,6 @@ from app.telemetry.logs import configure
 from app.telemetry.traces import RequestTracer
 from app.telemetry.workers import WorkerGroup
 from app.tenants.cache import RecentEntries, TenantCache
-from app.tenants.exports import Exports
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.log_follower import LogFollower, Replayer
@@ -50,7 +49,7 @@ from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
 from app.tenants.repair import Repair
 from app.tenants.rules import FeatureLimit, Rules
-from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
+from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
 
 logger = logging.getLogger("sluice")
 

@@ -17,13 +17,12 @@ from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
-from app.tenants.exports import Exports
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.recovery import TenantLoader
 from app.tenants.repair import Repair
 from app.tenants.rules import Rules
-from app.tenants.snapshotter import SnapshotTaken, Snapshotter, encode_state, locked
+from app.tenants.snapshotter import Exports, SnapshotTaken, Snapshotter, encode_state, locked
 from app.tenants.tenant import Tenant
 
 ATTEMPTS = 3

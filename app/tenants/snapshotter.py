@@ -1,10 +1,10 @@
-"""Snapshots: by events, by time, on request, and at shutdown; one worker at a time for each tenant."""
+"""Snapshots (by events, by time, on request, at shutdown; one worker at a time for each tenant), and exports."""
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, MutableMapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from app.learning.errors import ModelNotFinite
@@ -15,7 +15,7 @@ from app.storage.errors import StoreUnavailable
 from app.storage.event_log import Position
 from app.storage.snapshots import SnapshotStore, Written
 from app.telemetry.counters import Telemetry
-from app.tenants.errors import SnapshotBusy
+from app.tenants.errors import SnapshotBusy, TooManyExports
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
@@ -149,6 +149,34 @@ class Snapshotter:
             self._telemetry.snapshots_failed += 1
             logger.exception("no snapshot of tenant %s", tenant.name)
         return True
+
+
+class Exports:
+    """The exports in progress in this worker: each holds a copy of a model until its client has all of it."""
+
+    def __init__(self, at_most: int) -> None:
+        self._at_most = at_most
+        self.in_progress = 0
+
+    async def file(self, tenant: Tenant) -> AsyncGenerator[bytes, None]:
+        """Yield the model file of this moment in pieces; raise TooManyExports before the first one.
+
+        The export counts until the generator ends or is closed.
+        """
+        with self._slot():
+            copy = await encode_state(tenant)
+            for piece in copy.file():
+                yield bytes(piece)
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        if self.in_progress >= self._at_most:
+            raise TooManyExports(self._at_most)
+        self.in_progress += 1
+        try:
+            yield
+        finally:
+            self.in_progress -= 1
 
 
 @asynccontextmanager

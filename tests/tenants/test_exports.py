@@ -7,7 +7,7 @@ from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, replay
 from app.storage.event_log import Position
 from app.tenants.errors import TooManyExports
-from app.tenants.exports import Exports
+from app.tenants.snapshotter import Exports
 from app.tenants.tenant import Tenant
 from tests.learning.logs import random_log
 
