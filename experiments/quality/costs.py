@@ -20,9 +20,8 @@ from app.features.featurizer import Kind, features_of
 from app.learning.events import FeedbackGiven
 from app.learning.state import TenantState, apply
 from experiments.kernels.fresh_process import reset_peak, resident_bytes
-from experiments.sets.files import PHISHSTORM
-from experiments.sets.mails import TREC07P
-from experiments.sets.raw import raw_mails, raw_urls
+from experiments.sets.files import PHISHSTORM, raw_urls
+from experiments.sets.mails import TREC07P, raw_mails
 
 URLS, URLS_PER_ROUND = 24_000, 1000
 MAILS, MAILS_PER_ROUND = 480, 20

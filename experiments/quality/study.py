@@ -14,7 +14,7 @@ from experiments.preparation import TRAIN, Facts, facts_of
 from experiments.quality.contenders import OURS, Contender, Options
 from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Figures, Row, curve, figures, mean_curve
 from experiments.sets import SOURCES
-from experiments.sets.raw import raw_mails
+from experiments.sets.mails import raw_mails
 from experiments.tasks import Task
 
 STUDY = "quality"
