@@ -1,4 +1,4 @@
-"""The processes under test. Each ends with its block, whatever happens in it."""
+"""The processes under test. Each is a context manager that ends it, whatever happens in the block."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 from app.cli.signals import held_back
 from app.storage.embedded.orphans import socket_path
@@ -95,6 +95,12 @@ class Server:
             os.killpg(self.pid, signal.SIGKILL)
         self.kill()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
 
 class Daemon(Server):
     """A server with children that it ends itself."""
@@ -120,6 +126,12 @@ class Service(Server):
     def is_ready(self) -> Self:
         """Wait until it is."""
         return self.wait_for("GET", "/readyz")
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Start it, and end it after the block."""
+        with self.start():
+            yield self.is_ready()
 
     @property
     def socket(self) -> Path:
@@ -163,22 +175,13 @@ class Service(Server):
             self.kill_valkey()
 
 
-AnyServer = TypeVar("AnyServer", bound=Server)
-
-
 @contextmanager
-def ended(server: AnyServer) -> Iterator[AnyServer]:
-    """End the server after the block."""
-    try:
-        yield server
-    finally:
-        server.end()
-
-
-def limit_server(folder: Path) -> Server:
+def limit_server(folder: Path) -> Iterator[Server]:
     """The bare FastAPI route."""
     port = free_port()
-    return Server([sys.executable, "-m", "load_tests.harness.limit", str(port)], port, folder / "limit.log")
+    command = [sys.executable, "-m", "load_tests.harness.limit", str(port)]
+    with Server(command, port, folder / "limit.log").start() as server:
+        yield server.wait_for("POST", "/predict", b"{}")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from load_tests.harness.jobs import Request, Verdict, Wire
-from load_tests.harness.processes import Server, Service, ended, limit_server
+from load_tests.harness.processes import Server, Service, limit_server
 from load_tests.harness.traffic import NDJSON, parts, post
 from load_tests.peers.examples import Example
 from tests.servers import DURABLE, free_port, valkey_server
@@ -95,8 +95,8 @@ class Limit(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        with ended(limit_server(folder).start()) as server:
-            yield Place(server.wait_for("POST", "/predict", b"{}").port)
+        with limit_server(folder) as server:
+            yield Place(server.port)
 
     def predict(self, example: Example) -> bytes:
         return post("/predict", b'{"features":%b}' % example.features)
@@ -123,7 +123,7 @@ class Library(Limit):
         with ExitStack() as stack:
             if self.durable:
                 command.append(str(stack.enter_context(valkey_server(folder / "store", *DURABLE)).port))
-            server = stack.enter_context(ended(Server(command, port, folder / "learner.log").start()))
+            server = stack.enter_context(Server(command, port, folder / "learner.log").start())
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
 
     def absent(self) -> str:
@@ -143,8 +143,7 @@ class Sluice(Contender):
             settings: dict[str, object] = {}
             if not self.durable:
                 settings["redis_url"] = stack.enter_context(valkey_server(folder / "store", *IN_MEMORY)).url
-            service = stack.enter_context(ended(Service(folder, **settings).start()))
-            yield Place(service.is_ready().port)
+            yield Place(stack.enter_context(Service(folder, **settings).running()).port)
 
     def predict(self, example: Example) -> bytes:
         if self.input == "mail":

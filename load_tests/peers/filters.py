@@ -16,7 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Daemon, ended
+from load_tests.harness.processes import Daemon
 from load_tests.harness.traffic import post
 from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
@@ -52,7 +52,7 @@ class VowpalWabbit(Contender):
                 return bool(connection.recv(100))
             return False
 
-        with ended(Daemon(command, port, folder / "vw.log").start()) as daemon:
+        with Daemon(command, port, folder / "vw.log").start() as daemon:
             yield Place(daemon.wait_until(answers).port)
 
     def predict(self, example: Example) -> bytes:
@@ -89,7 +89,7 @@ class Rspamd(Contender):
             given = Template(RSPAMD.read_text(encoding="utf-8"))  # it fills in SHAREDIR itself
             text = given.safe_substitute(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
-            with ended(Daemon(command, port, folder / "daemon.log").start()) as daemon:
+            with Daemon(command, port, folder / "daemon.log").start() as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
 
     def predict(self, example: Example) -> bytes:

@@ -1,19 +1,18 @@
 """Services under load: their requests and models, and what workers and store use of processors and memory."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import redis
 
 from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import client
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
-from load_tests.harness.processes import Service, ended, processor_seconds
+from load_tests.harness.processes import Service, processor_seconds
 from load_tests.harness.sizes import CONNECTIONS, Sizes
 from load_tests.harness.traffic import NOT_KEPT, feedback, labelled, model_file, predict
 from load_tests.harness.wrk import wrk
@@ -33,12 +32,6 @@ class Measured(Service):
     def __init__(self, folder: Path, stores: tuple[int, ...] = (), **settings: object) -> None:
         super().__init__(folder, **NEVER, **settings)
         self._stores = stores
-
-    @contextmanager
-    def running(self) -> Iterator[Self]:
-        """Start it, and end it after this block."""
-        with ended(self.start()):
-            yield self.is_ready()
 
     def restart(self) -> float:
         """Kill and start; return the seconds until it is ready."""

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from load_tests.harness.client import call, run, run_module
 from load_tests.harness.jobs import ClosedLoop, Request
-from load_tests.harness.processes import Service, ended
+from load_tests.harness.processes import Service
 from load_tests.harness.report import say
 from load_tests.harness.shares import NoShares, held, workers_of
 from load_tests.harness.wrk import Peak, installed, wrk
@@ -51,7 +51,7 @@ class Stage:
         asks = scenario.asks(self.seconds)
         say(f"{name}: {scenario.text}")
         with ExitStack() as stack:
-            service = stack.enter_context(ended(Service(self.folder / name, **scenario.settings).start())).is_ready()
+            service = stack.enter_context(Service(self.folder / name, **scenario.settings).running())
             taught = [Request(ask.http) for ask in teaching(asks, TAUGHT)]
             say(f"  teaching its tenants {len(taught):,} labels")
             run(ClosedLoop(port=service.port, requests=taught, connections=scenario.users))
