@@ -48,7 +48,6 @@ class Examples:
         return self.select(np.arange(min(count, len(self))))
 
     def select(self, rows: Ints) -> "Examples":
-        """Return the examples with these row numbers, in this order."""
         lengths = np.diff(self.starts)[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])

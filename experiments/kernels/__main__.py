@@ -10,7 +10,7 @@ from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, 
 from experiments.kernels.zipf import filling, zipf_stream
 from load_tests.harness import machine
 from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
-from load_tests.harness.rounds import best_seconds, better
+from load_tests.harness.rounds import best_seconds
 
 PAGE = DOCS / "performance-kernels.md"
 PLOT = DOCS / "performance-features.svg"
@@ -81,7 +81,7 @@ def beside_rivals(features: int, examples: int) -> tuple[list[Speed], dict[str, 
         seconds = best_seconds({**candidates(models, stream), **others}, before_round=stream.flip_labels)
     say("learning, in turns with the limit")
     again = best_seconds(candidates(models, stream), MORE_ROUNDS, stream.flip_labels)
-    return speeds(models, stream, better(seconds, again)), rivals.costs(seconds, stream)
+    return speeds(models, stream, again), rivals.costs(seconds, stream)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,6 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
 
 
 def draw(speeds: Sequence[Speed], path: Path) -> None:
-    """Draw the cost of each learner and of its limit against the number of features."""
     with mpl.rc_context(PLAIN):
         figure = Figure(figsize=(8, 4.8), layout="constrained")
         axes = figure.add_subplot()

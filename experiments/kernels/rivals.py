@@ -126,7 +126,6 @@ def _learn_with_vw(text: Path, cache: Path, options: list[str], expected: str) -
 
 
 def microseconds_per_example() -> dict[str, float]:
-    """Return the microseconds per example of the best run over all examples as dicts."""
     stream = zipf_stream(VOCABULARY, DICT_EXAMPLES)
     dicts = _dicts(replace(stream, column_values=stream.column_values.round(4)), _names().__getitem__, DICT_EXAMPLES)
     texts = [msgspec.json.encode(features) for features in dicts]

@@ -52,7 +52,6 @@ def filled_model(algorithm: str, every_feature: Stream) -> Model:
 
 
 def candidates(models: Mapping[str, Model], stream: Stream) -> dict[str, Callable[[], object]]:
-    """Return the learners by name, and the candidates for each one's limit."""
     found: dict[str, Callable[[], object]] = {}
     for name, model in models.items():
         found |= {f"{name} limit {ahead}": run for ahead, run in _limits(model, stream).items()}

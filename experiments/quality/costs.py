@@ -123,7 +123,6 @@ def _words(rng: np.random.Generator, size: int) -> bytes:
 
 
 def main(path: Path) -> None:
-    """Print the peak memory of a mail's features; the first mail loads the code."""
     features_of("email", SMALL_MAIL)
     reset_peak()
     before = resident_bytes("VmRSS")

@@ -61,7 +61,6 @@ class Results:
         return None if share is None else 100.0 * share
 
     def lost_by_sparsity(self, stream: str, ratio: str) -> float | None:
-        """Return the points of balanced accuracy that 90% sparsity costs."""
         dense = self.figure(stream, ratio, "balanced")
         sparse = self.figure(stream, ratio, "balanced", SPARSE)
         return None if dense is None or sparse is None else dense - sparse
@@ -151,7 +150,6 @@ def settings_text(natural: Row | None, rare: Row | None) -> str:
 
 
 def cold_table(results: Results, streams: Iterable[str], ratio: str) -> str:
-    """Return the mean of balanced accuracy over streams, after so many labels."""
     curves = [curve for curve in results.curves if curve.stream in streams and curve.ratio == ratio]
     rows = []
     for name in dict.fromkeys(curve.contender for curve in curves):

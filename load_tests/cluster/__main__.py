@@ -1,7 +1,4 @@
-"""Several services on one real cluster on this machine: print what happens, write it into docs/scaling.md.
-
-Exits with 1 if a target was missed.
-"""
+"""Run several services on one real cluster, and write docs/scaling.md; 1 if a target was missed."""
 
 import asyncio
 import sys

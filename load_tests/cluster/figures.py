@@ -50,7 +50,6 @@ class Figure:
 
 
 def latency_cell(found: Percentiles) -> str:
-    """As a cell of a table."""
     return f"p50 {found.p50:.1f} ms, p99 {found.p99:.1f} ms, worst {found.worst:.1f} ms"
 
 

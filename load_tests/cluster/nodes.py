@@ -23,7 +23,6 @@ OPTIONS = (
 
 
 def slot_of(tenant: str) -> int:
-    """The slot of all of a tenant's keys."""
     return SLOT_OF_SHARD[shard_of(tenant)]
 
 
@@ -99,7 +98,6 @@ def replicated_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def my_id(node: Server) -> bytes:
-    """The name of a node in the cluster."""
     return bytes(node.ask("CLUSTER", "MYID"))
 
 

@@ -64,7 +64,6 @@ class Router:
         self.sent_on = 0  # requests that went to the next service, because one gave no answer
 
     def home(self, tenant: str) -> str:
-        """The service that a tenant's requests go to now."""
         return order(tenant, self.up)[0]
 
     async def send(self, tenant: str, method: str, path: str, body: bytes = b"") -> Answer:
@@ -196,7 +195,6 @@ def deployed(folder: Path, sizes: Sizes) -> Iterator[Deployment]:
 async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], at_once: int = 8
 ) -> dict[Item, Result]:
-    """Do the same for every item, some of them at the same time."""
     limit = asyncio.Semaphore(at_once)
 
     async def one(item: Item) -> tuple[Item, Result]:

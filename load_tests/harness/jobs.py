@@ -83,10 +83,8 @@ class Percentiles:
 
 
 def percentiles(seconds: Floats) -> Percentiles:
-    """Percentiles of some latencies, in milliseconds."""
     return Percentiles(*np.percentile(1e3 * seconds, [50, 99, 99.9, 100]).tolist())
 
 
 def percentiles_of(runs: Iterable[Done], kind: str = "") -> Percentiles:
-    """Percentiles of all latencies of a kind in some runs."""
     return percentiles(np.concatenate([each.latencies(kind) for each in runs]))

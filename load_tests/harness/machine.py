@@ -9,7 +9,6 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def description(packages: tuple[str, ...]) -> list[str]:
-    """Processor, memory and versions, a line each."""
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     huge_pages = HUGE_PAGES.read_text(encoding="utf-8") if HUGE_PAGES.exists() else "[unknown]"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

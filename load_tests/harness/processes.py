@@ -41,7 +41,6 @@ class Server:
         return self._process.pid
 
     def start(self) -> Self:
-        """Start the process; it does not answer yet."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
         with self._log.open("ab") as log, held_back():
             self._process = subprocess.Popen(  # noqa: S603 - our own programs
@@ -74,7 +73,6 @@ class Server:
         return self
 
     def log_tail(self) -> str:
-        """The end of its log."""
         return self._log.read_text(errors="replace")[-800:]
 
     def kill(self) -> None:
@@ -129,13 +127,11 @@ class Service(Server):
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Start it, and end it after the block."""
         with self.start():
             yield self.is_ready()
 
     @property
     def socket(self) -> Path:
-        """Where the embedded server listens."""
         return socket_path(self._folder)
 
     @property
@@ -149,7 +145,6 @@ class Service(Server):
         return pid if place.is_relative_to(self._folder.resolve()) else None
 
     def kill_valkey(self) -> None:
-        """Kill the embedded server (-9)."""
         if (pid := self.valkey_pid) is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -158,7 +153,6 @@ class Service(Server):
 
     @contextmanager
     def frozen_store(self) -> Iterator[None]:
-        """Stop the embedded server for the block."""
         pid = self.valkey_pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
@@ -177,7 +171,6 @@ class Service(Server):
 
 @contextmanager
 def limit_server(folder: Path) -> Iterator[Server]:
-    """The bare FastAPI route."""
     port = free_port()
     command = [sys.executable, "-m", "load_tests.harness.limit", str(port)]
     with Server(command, port, folder / "limit.log").start() as server:
@@ -199,13 +192,11 @@ def workspace(name: str) -> Iterator[Path]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used so far, on all cores."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) * 1024

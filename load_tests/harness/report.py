@@ -66,12 +66,10 @@ def command(name: str, description: str | None, measure: Callable[[Path, Sizes],
 
 
 def say(text: str) -> None:
-    """Print a line of progress with the time since the start."""
     print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
@@ -87,13 +85,11 @@ def shown(value: float | None, form: str, unit: str = "", missing: str = "") -> 
 
 
 def targets_table(found: Sequence[Target]) -> str:
-    """Each target with its measurement."""
     rows = ((t.text, t.wanted, t.measured, VERDICTS[t.met]) for t in found)
     return table(("target", "wanted", "measured", "met"), rows)
 
 
 def misses(found: Sequence[Target]) -> str:
-    """The targets that this run missed."""
     missed = [f"- {t.text}: wanted {t.wanted}, measured {t.measured}." for t in found if not t.met]
     return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
 
@@ -111,12 +107,10 @@ def exit_code(found: Iterable[Target]) -> int:
 
 
 def at_most(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    """A target with an upper bound."""
     return Target(text, f"at most {wanted:g}{unit}", f"{measured:.3g}{unit}", measured <= wanted)
 
 
 def at_least(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    """A target with a lower bound."""
     return Target(text, f"at least {wanted:g}{unit}", f"{measured:.3g}{unit}", measured >= wanted)
 
 

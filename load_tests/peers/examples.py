@@ -26,7 +26,6 @@ class Example:
 
 
 def absent() -> list[str]:
-    """Return the files that are missing."""
     return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
 
 

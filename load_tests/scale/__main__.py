@@ -1,7 +1,4 @@
-"""Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md.
-
-The results are kept in build/scale.json, from which --again makes the pages anew.
-"""
+"""Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md."""
 
 import argparse
 import subprocess
@@ -37,7 +34,6 @@ STEPS = {  # by the field of the results; the quiet ones first
 
 
 def main() -> int:
-    """Measure, or read what was measured; print the sections, and write them unless it is a trial."""
     options = _options()
     if options.again:
         results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)

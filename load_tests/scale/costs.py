@@ -65,14 +65,17 @@ def measure_workers(folder: Path, sizes: Sizes) -> dict[int, Costs]:
 
 
 def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
-    stored, loads = {}, {}
+    stored, loaded, loads = {}, {}, {}
     with Measured(folder, memory_budget_bytes=BUDGET).running() as service:
         for features in sizes.model_sizes:
             before = service.store_bytes()
             service.import_model(f"model-{features}", features)
             stored[features] = service.store_bytes() - before
         service.restart()  # what the import took is no memory of the models
-        loaded = {features: _load(service, f"model-{features}") for features in sizes.model_sizes}
+        for features in sizes.model_sizes:
+            before = resident_bytes(service.pid)
+            seconds = service.seconds("POST", "/predict", body(predict(SHORT, f"model-{features}")))
+            loaded[features] = resident_bytes(service.pid) - before, seconds
         for features in sizes.model_sizes:
             kinds = by_kind(examples(EXAMPLES, features), [f"model-{features}"])
             loads[features] = service, {kind: kinds[kind] for kind in (Kind.PREDICT, Kind.FEEDBACK)}
@@ -83,13 +86,6 @@ def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
         each = (resident, resident / count, stored[count], stored[count] / count, seconds)
         found.append(ModelFound(count, *each, costs[count]))
     return found
-
-
-def _load(service: Measured, tenant: str) -> tuple[int, float]:
-    """The memory that a tenant takes in the worker, and the seconds until its first answer."""
-    before = resident_bytes(service.pid)
-    seconds = service.seconds("POST", "/predict", body(predict(SHORT, tenant)))
-    return resident_bytes(service.pid) - before, seconds
 
 
 def measure_examples(folder: Path, sizes: Sizes) -> list[ExampleFound]:

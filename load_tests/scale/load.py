@@ -34,7 +34,6 @@ class Measured(Service):
         self._stores = stores
 
     def restart(self) -> float:
-        """Kill and start; return the seconds until it is ready."""
         self.kill()
         start = time.perf_counter()
         self.start().is_ready()
@@ -66,7 +65,6 @@ class Measured(Service):
         return time.perf_counter() - start
 
     def send(self, requests: Iterable[bytes], connections: int) -> Percentiles:
-        """Send each request once; return the latencies."""
         job = ClosedLoop(port=self.port, requests=list(map(Request, requests)), connections=connections)
         return percentiles(client.run(job).latencies())
 
@@ -145,5 +143,4 @@ class Copies:
                 raise RuntimeError("a tenant could not be copied inside the store")
 
     def load(self, count: int, connections: int) -> Percentiles:
-        """Send each of the first tenants one request, which loads it; return the latencies."""
         return self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in range(count)), connections)

@@ -61,7 +61,6 @@ def scale_section(results: Results) -> str:
 
 
 def _costs(header: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Costs]]) -> str:
-    """A row for each kind of request."""
     cells = ((*first, kind, *_cost(cost)) for first, costs in rows for kind, cost in costs.items())
     return table((*header, *COSTS), cells)
 
@@ -71,7 +70,6 @@ def _cost(cost: Cost) -> tuple[str, ...]:
 
 
 def _workers(results: Results) -> tuple[str, str]:
-    """One worker beside two, and how much more two serve."""
     one, two = results.workers[1], results.workers[2]
     rows = (
         (load, workers, *_cost(costs[load]), costs[load].client.text(2))

@@ -81,7 +81,6 @@ class Column(NamedTuple):
 
 
 def struct_table(rows: Sequence[Struct]) -> str:
-    """A Markdown table of the fields that have columns."""
     hints = get_type_hints(type(rows[0]), include_extras=True)
     columns = {name: [each for each in get_args(hint) if isinstance(each, Column)] for name, hint in hints.items()}
     cells = ([_cell(row, name, *each) for name, some in columns.items() for each in enumerate(some)] for row in rows)

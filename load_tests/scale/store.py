@@ -68,7 +68,6 @@ def _residents(folder: Path, features: int, tenants: int) -> ResidentsFound:
 
 
 def _snapshots(copies: Copies, tenants: int) -> tuple[float, float]:
-    """Processor seconds and bytes of a snapshot after one label."""
     service, names = copies.service, [copies.name(number) for number in range(tenants)]
     for name, features in zip(names, examples(tenants, max(copies.features, FEATURES)), strict=True):
         service.call("POST", "/feedback", body(feedback(features, name, 1)))
@@ -79,7 +78,6 @@ def _snapshots(copies: Copies, tenants: int) -> tuple[float, float]:
 
 
 def measure_kept(folder: Path, sizes: Sizes) -> KeptFound:
-    """Predictions of one tenant, and as many of as many tenants."""
     together, apart = ["together"] * sizes.kept, [f"apart-{number}" for number in range(sizes.kept)]
     with Measured(folder).running() as service:
         _bytes_of_each(service, together[:1], NOT_KEPT)
@@ -155,8 +153,6 @@ def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: in
 
 
 async def _write(port: int, commands: Iterator[bytes], connections: int, until: float) -> int:
-    """Write until the time is over; return how often."""
-
     async def write() -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writes = 0

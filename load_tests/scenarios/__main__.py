@@ -1,7 +1,4 @@
-"""Play scenarios of traffic with Locust against services of their own; print a table, judge the thresholds.
-
-Exits with 1 if one was missed. A run of all scenarios in full length writes its section of docs/performance.md.
-"""
+"""Play scenarios with Locust; a full run of all writes docs/performance.md; 1 if a threshold was missed."""
 
 import argparse
 import os

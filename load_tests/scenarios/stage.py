@@ -46,7 +46,6 @@ class Stage:
     kept: dict[str, tuple[Service, list[bytes]]] = field(default_factory=dict)  # those for wrk, and what it sends
 
     def play(self, name: str) -> Figures:
-        """Start a service, teach its tenants, and run Locust. A service with a peak rate stays for wrk."""
         scenario = SCENARIOS[name]
         asks = scenario.asks(self.seconds)
         say(f"{name}: {scenario.text}")
@@ -116,7 +115,6 @@ def _counts(port: int) -> Counts:
 
 
 def parse_counts(text: str) -> Counts:
-    """The counts in the text of /metrics."""
     found: Counts = Counter()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -1,7 +1,4 @@
-"""Measure the service beside a bare FastAPI route; print the ratios, write them into docs/performance.md.
-
-Exits with 1 if a target was missed.
-"""
+"""Measure the service beside a bare FastAPI route, and write docs/performance.md; 1 if a target was missed."""
 
 import os
 import sys

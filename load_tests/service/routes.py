@@ -61,7 +61,6 @@ Series = list[Measured]  # the same load in every round
 
 
 def middle(series: Series, figure: str) -> float:
-    """The median of a figure."""
     return median(float(getattr(each, figure)) for each in series)
 
 
@@ -79,7 +78,6 @@ def ratio(ours: Series, theirs: Series, figure: str = "rate") -> float:
 
 
 def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
-    """Run every load once in every round."""
     with limit_server(folder) as limit, Service(folder / "routes").running() as service:
         loads = _loads(limit, service, sizes.load_seconds)
         for tenant in ("asked", "taught"):
@@ -98,7 +96,6 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
 
 
 def measure(load: Load) -> Measured:
-    """Run a load once."""
     store_pid = load.server.valkey_pid if isinstance(load.server, Service) else None
     pids = [load.server.pid, *([store_pid] if store_pid else [])]
     before = [processor_seconds(pid) for pid in pids]

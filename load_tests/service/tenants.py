@@ -111,7 +111,6 @@ def measure_stalls(service: Measured, sizes: Sizes) -> Stalls:
 
 
 def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
-    """Make many tenants, restart, and send each one prediction."""
     with Measured(folder, memory_budget_bytes=BUDGET, auto_create_tenants=False).running() as service:
         copies = Copies(service, sizes.tenant_features)
         copies.make(range(sizes.tenants))

@@ -1,7 +1,4 @@
-"""Load three services for long, restart them, let their store fail over, and check whether anything was lost.
-
-A run of the default length writes its section of docs/performance.md. Exits with 1 if a promise was not kept.
-"""
+"""Load services while they restart and their store fails over; a run of default length writes docs/performance.md."""
 
 import argparse
 import asyncio
@@ -44,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def run(folder: Path, seconds: float) -> Outcome:
-    """Start everything, load and disturb it for so long, and compare what is left."""
     say(f"starting a primary, its replica, a Sentinel, and {SERVICES} services")
     with deployed(folder, seconds) as deployment:
         load = Load([node.port for node in deployment.nodes])

@@ -176,7 +176,6 @@ class Load:
         self._enough.set()
 
     async def run(self) -> None:
-        """Send requests until `stop`, and return when all are answered."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 for number in range(CLIENTS):

@@ -39,7 +39,6 @@ class Label:
 
     @property
     def item(self) -> str:
-        """The fields as JSON, without the tenant."""
         source = f'"prediction_id":"{self.prediction_id}"' if self.prediction_id else f'"features":{self.features}'
         return f'"feedback_id":"{self.feedback_id}","label":{self.label},{source}'
 
@@ -81,6 +80,5 @@ class Traffic:
         return Prediction(tenant, features, min(delay, LONGEST_DELAY_SECONDS))
 
     def label(self, tenant: str, features: str, prediction_id: str = "") -> Label:
-        """The label of a moderator, under a unique id."""
         label = 1 if self._random.random() < ANOMALIES else -1
         return Label(tenant, f"label-{next(self._numbers)}", label, features, prediction_id)

@@ -128,13 +128,6 @@ def test_logs_are_compared_with_what_was_acknowledged() -> None:
     assert compare({"acme": replace(log, incarnation="another")}, given) == Checked(2, broken=1)
 
 
-@pytest.mark.parametrize("name", ["plan", "simulation", "haproxy"])
-def test_the_page_has_the_marks_of_every_section_alone_on_their_lines(name: str) -> None:
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    assert lines.count(f"<!-- {name} -->") == lines.count(f"<!-- /{name} -->") == 1
-    assert lines.index(f"<!-- {name} -->") < lines.index(f"<!-- /{name} -->")
-
-
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed")
 def test_haproxy_accepts_the_configuration_on_the_page(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from load_tests.harness.report import (
-    PERFORMANCE,
+    DOCS,
     Report,
     Target,
     at_least,
@@ -42,10 +42,15 @@ def test_an_unknown_section_is_named(page: Path, name: str) -> None:
     assert page.read_text() == PAGE
 
 
-@pytest.mark.parametrize("name", ["peers", "service", "scale", "load", "soak"])
-def test_the_page_has_every_section(name: str) -> None:
-    assert PERFORMANCE.read_text().count(f"<!-- {name} -->\n") == 1
-    assert PERFORMANCE.read_text().count(f"<!-- /{name} -->\n") == 1
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [("performance", ("peers", "service", "scale", "load", "soak")), ("scaling", ("plan", "simulation", "haproxy"))],
+)
+def test_a_page_has_the_marks_of_every_section_alone_on_their_lines(page: str, names: tuple[str, ...]) -> None:
+    lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    for name in names:
+        assert lines.count(f"<!-- {name} -->") == lines.count(f"<!-- /{name} -->") == 1
+        assert lines.index(f"<!-- {name} -->") < lines.index(f"<!-- /{name} -->")
 
 
 @pytest.mark.parametrize(

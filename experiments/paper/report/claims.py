@@ -54,7 +54,6 @@ class Group:
     grid: str
 
     def values(self, level: float | None, figure: Figure) -> dict[str, Value]:
-        """Read the curves of those learners that reach the sparsity."""
         found = {name: self.fits[name].at(self.grid, level, figure) for name in ALL if name in self.fits}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -72,7 +71,6 @@ class Group:
 
 
 def claims(findings: Findings, titles: Mapping[str, str], grid: str) -> list[Claim]:
-    """Judge the claims that there are results for, with the settings of this grid."""
     found = []
     for name, (study, judge) in CLAIMS.items():
         results = findings.of(study)

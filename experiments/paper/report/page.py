@@ -34,7 +34,6 @@ class Page:
     figures: Path
 
     def curves(self) -> dict[str, str]:
-        """Error against sparsity on the synthetic set and on real sets, and balanced accuracy at 1:99."""
         found: dict[str, list[str]] = {"synthetic": [], "real": [], "anomalies": []}
         for study, figure, where in ((sparsity.EVEN, error, ""), (sparsity.RARE, balanced, " at 1:99")):
             results, text = self.findings.of(study), "Test error" if figure is error else "Balanced accuracy"
@@ -52,7 +51,6 @@ class Page:
         return {section: "\n\n".join(parts) for section, parts in found.items()}
 
     def claims(self) -> dict[str, str]:
-        """The verdicts in one table, then each claim set by set."""
         both = list(zip(*(claims(self.findings, self.titles, grid) for grid in GRIDS), strict=True))
         header = ("claim", "settings of the paper's grid", "settings of the wider grid")
         found = {f"claim: {name}": "" for name in CLAIMS}
