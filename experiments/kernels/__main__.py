@@ -8,7 +8,7 @@ from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
 from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, measure, speeds
 from experiments.kernels.zipf import filling, zipf_stream
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
 from load_tests.harness.rounds import best_seconds
 
@@ -41,7 +41,7 @@ def main() -> int:
 
 def run(features: int, examples: int) -> Results:
     """Measure everything, the quiet things first."""
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     say("starting fresh processes, with compiled kernels and without")
     start = startup()
     say("learning dicts, beside river and msgspec")
@@ -59,8 +59,7 @@ def run(features: int, examples: int) -> Results:
         say(f"learning over {size:,} features")
         scaling += measure(MAIN, zipf_stream(size, examples), filling(size))
     return Results(
-        machine=machine.description(PACKAGES),
-        load_averages=(load_before, machine.load_average()),
+        machine=machine.facts("1 to 2"),
         speeds=[*large, *others],
         rivals=rival_costs,
         dicts=dict_times,

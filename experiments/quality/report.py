@@ -13,7 +13,7 @@ from load_tests.harness.report import (
     Target,
     at_least,
     at_most,
-    machine_list,
+    bullets,
     misses,
     shown,
     table,
@@ -42,7 +42,6 @@ class Results:
     """Everything that was measured."""
 
     machine: list[str]
-    load_averages: tuple[float, float]
     facts: list[Facts]
     rows: list[Row]
     curves: list[Curve]
@@ -93,10 +92,9 @@ def targets(results: Results) -> Iterator[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    machine = machine_list(results.machine, results.load_averages, own="2")
     streams = [facts.name for facts in results.facts]
     return {
-        "machine": "\n\n".join([machine, *results.absent]),
+        "machine": "\n\n".join([bullets(results.machine), *results.absent]),
         "targets": f"{targets_table(found)}\n\n{misses(found)}",
         "streams": table_of(
             results.facts,

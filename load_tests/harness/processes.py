@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from app.cli.signals import held_back
-from app.storage.embedded.orphans import socket_path
 from load_tests.harness.client import send
 from tests.servers import free_port
 
@@ -68,12 +67,10 @@ class Server:
         deadline = time.monotonic() + patience_seconds
         while not answers():
             if time.monotonic() > deadline or self._process is None or self._process.poll() is not None:
-                raise TimeoutError(f"{self._command} does not answer. The end of its log: {self.log_tail()}")
+                tail = self._log.read_text(errors="replace")[-800:]
+                raise TimeoutError(f"{self._command} does not answer. The end of its log: {tail}")
             time.sleep(LOOK_SECONDS)
         return self
-
-    def log_tail(self) -> str:
-        return self._log.read_text(errors="replace")[-800:]
 
     def kill(self) -> None:
         """Kill the process (-9), as in a crash, and wait for its end."""
@@ -113,7 +110,7 @@ class Service(Server):
         port = free_port()
         given = {"port": port, "data_dir": folder, "log_level": "warning", **settings}
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self.folder = folder
         super().__init__(
             [str(Path(sys.executable).with_name("sluice")), "serve"],
             port,
@@ -131,18 +128,14 @@ class Service(Server):
             yield self.is_ready()
 
     @property
-    def socket(self) -> Path:
-        return socket_path(self._folder)
-
-    @property
     def valkey_pid(self) -> int | None:
         """The embedded server, also when it has outlived the service."""
         try:
-            pid = int((self._folder / "valkey.pid").read_text())
+            pid = int((self.folder / "valkey.pid").read_text())
             place = Path(f"/proc/{pid}/cwd").resolve(strict=True)
         except (OSError, ValueError):
             return None
-        return pid if place.is_relative_to(self._folder.resolve()) else None
+        return pid if place.is_relative_to(self.folder.resolve()) else None
 
     def kill_valkey(self) -> None:
         if (pid := self.valkey_pid) is not None:

@@ -33,7 +33,7 @@ class Report:
     """What a run found."""
 
     section: str  # its name in the page
-    machine: str
+    machine: list[str]
     targets: list[Target]
     parts: dict[str, str]  # Markdown by title
     page: Path = PERFORMANCE
@@ -43,7 +43,7 @@ class Report:
         """The generated section: facts of the machine, targets, then the parts."""
         targets = f"### Targets\n{targets_table(self.targets)}\n\n{misses(self.targets)}"
         parts = (f"### {title}\n{text}" for title, text in self.parts.items())
-        return "\n\n".join([self.machine, targets, *parts])
+        return "\n\n".join([bullets(self.machine), targets, *parts])
 
     def publish(self, *, write: bool) -> int:
         """Print it, write its section of the page, and return the exit code."""
@@ -94,11 +94,8 @@ def misses(found: Sequence[Target]) -> str:
     return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
 
 
-def machine_list(facts: Sequence[str], load_averages: tuple[float, float], own: str) -> str:
-    """The machine as a list; `own` is the load that the benchmark itself makes."""
-    before, after = load_averages
-    load = f"Load average: {before:.1f} before, {after:.1f} after (the benchmark itself makes {own})"
-    return "\n".join(f"- {fact}" for fact in [*facts, load])
+def bullets(facts: Iterable[str]) -> str:
+    return "\n".join(f"- {fact}" for fact in facts)
 
 
 def exit_code(found: Iterable[Target]) -> int:

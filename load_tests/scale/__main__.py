@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.processes import workspace
 from load_tests.harness.report import DOCS, STARTED, say, write_section
 from load_tests.harness.sizes import FULL, QUICK, Sizes
@@ -54,15 +54,14 @@ def main() -> int:
 
 
 def run(folder: Path, sizes: Sizes) -> Results:
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     found: dict[str, Any] = {}
     for name, (text, measure) in STEPS.items():
         say(text)
         found[name] = measure(folder / name, sizes)
     return Results(
         sizes=sizes,
-        machine=machine.description(PACKAGES),
-        load_averages=(load_before, machine.load_average()),
+        machine=machine.facts("1 to 2"),
         minutes=(time.monotonic() - STARTED) / 60.0,
         **found,
     )

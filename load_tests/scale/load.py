@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import redis
 
+from app.storage.embedded.orphans import socket_path
 from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import client
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
@@ -50,7 +51,7 @@ class Measured(Service):
         return busy_cores(self.work, seconds)
 
     def store(self) -> "redis.Redis":
-        return redis.Redis(unix_socket_path=str(self.socket))
+        return redis.Redis(unix_socket_path=str(socket_path(self.folder)))
 
     def store_bytes(self) -> int:
         with self.store() as store:

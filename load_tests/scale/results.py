@@ -200,7 +200,6 @@ class Results(Struct, frozen=True):
 
     sizes: Sizes
     machine: list[str]
-    load_averages: tuple[float, float]
     minutes: float
     workers: dict[int, Costs]  # by the number of workers
     models: list[ModelFound]

@@ -10,9 +10,9 @@ from pathlib import Path
 import uvloop
 
 from load_tests.cluster.logs import appended_again
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.processes import workspace
-from load_tests.harness.report import machine_list, say
+from load_tests.harness.report import say
 from load_tests.soak.client import CLIENTS, PER_SECOND, Load
 from load_tests.soak.deployment import PATIENCE_SECONDS, SERVICES, deployed, until
 from load_tests.soak.disturbances import disturb, planned
@@ -31,13 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not LEAST_SECONDS <= options.seconds <= MOST_SECONDS:
         parser.error(f"--seconds {options.seconds:g} is not from {LEAST_SECONDS:g} to {MOST_SECONDS:g}")
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     with workspace("soak") as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if options.keep:
             options.keep.mkdir(parents=True)
         outcome = runner.run(run(options.keep or folder, options.seconds))
-    facts = machine_list(machine.description(PACKAGES), (load_before, machine.load_average()), own="less than 1")
-    return report(outcome, facts).publish(write=options.seconds == SECONDS)
+    return report(outcome, machine.facts("less than 1")).publish(write=options.seconds == SECONDS)
 
 
 async def run(folder: Path, seconds: float) -> Outcome:

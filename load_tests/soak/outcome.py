@@ -94,7 +94,7 @@ async def compare(deployment: Deployment) -> list[TenantFound]:
     return found
 
 
-def report(outcome: Outcome, machine: str) -> Report:
+def report(outcome: Outcome, machine: list[str]) -> Report:
     parts = {"What happened": happened_table(outcome), "Memory of the services": memory_table(outcome)}
     return Report("soak", machine, targets(outcome), parts)
 

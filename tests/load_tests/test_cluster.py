@@ -34,7 +34,7 @@ SOON = Percentiles(2.0, 9.0, 15.0, 20.0)
 
 
 def missed(*figures: Figure) -> list[str]:
-    targets = report({"A step": Step(*figures)}, "").targets
+    targets = report({"A step": Step(*figures)}, []).targets
     return [target.text for target in targets if target.met is False]
 
 
@@ -143,7 +143,7 @@ def test_haproxy_accepts_the_configuration_on_the_page(tmp_path: Path) -> None:
 @pytest.mark.timeout(300)
 def test_labels_digests_and_predictions_survive_every_step_and_every_process_ends(tmp_path: Path) -> None:
     steps = asyncio.run(run(tmp_path, QUICK))
-    counts = [target for target in report(steps, "").targets if target.wanted == "none"]
+    counts = [target for target in report(steps, []).targets if target.wanted == "none"]
     assert [target for target in counts if not target.met] == []
     assert len(counts) == 17
     assert steps["Loaded from nothing"].values["tenants compared"] == QUICK.sample

@@ -68,7 +68,7 @@ def test_a_missed_target_decides_the_exit_code(found: list[Target], expected: in
 
 
 def test_a_report_states_targets_and_misses_and_fills_its_section(page: Path) -> None:
-    report = Report("one", "- A machine", [at_most("x", 2.0, 2.1)], {"Part": "text"}, page)
+    report = Report("one", ["A machine"], [at_most("x", 2.0, 2.1)], {"Part": "text"}, page)
     assert report.publish(write=False) == 1
     assert page.read_text() == PAGE
     report.publish(write=True)

@@ -78,7 +78,6 @@ def results() -> Results:
     return Results(
         sizes=FULL,
         machine=["Processor: imagined"],
-        load_averages=(0.5, 1.5),
         minutes=11.0,
         workers={number: costs(120.0, 7000.0 * number, Kind.PREDICT, Kind.MIXED) for number in (1, 2)},
         models=[

@@ -19,7 +19,7 @@ from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, pic
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
 from load_tests.harness.machine import description
-from load_tests.harness.report import DOCS, filled, table, table_of
+from load_tests.harness.report import DOCS, bullets, filled, table, table_of
 
 TEMPLATE: Final = DOCS / "reproduction.md"
 GRIDS: Final = {"paper": "paper's grid", "wider": "wider grid"}
@@ -114,7 +114,7 @@ class Page:
             f"Seeds: {SPLIT_SEED} (and the number of the repeat) for splits, samples and permutations",
             f"Repeats: {found.sizes.repeats}; rounds of the timing: {found.sizes.timings}",
         ]
-        return "\n".join(f"- {fact}" for fact in facts)
+        return bullets(facts)
 
 
 def write(findings: Findings, path: Path) -> None:
