@@ -76,14 +76,10 @@ class Examples:
 
     def without_singletons(self) -> "Examples":
         """Drop features that only one example has: they do not change scores of a learner that starts at 0."""
-        kept = in_several(self.keys)
+        _, places, counts = np.unique(self.keys, return_inverse=True, return_counts=True)
+        kept = counts[places] > 1
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
         return Examples(starts, self.keys[kept], self.values[kept], self.labels, self.raws)
-
-
-def in_several(keys: Keys) -> NDArray[np.bool_]:
-    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[places] > 1)
 
 
 def store(batches: Iterable[Batch], folder: Path) -> None:

@@ -6,11 +6,10 @@ import sys
 from experiments.kernels import rivals
 from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
-from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, measure, speeds
+from experiments.kernels.speed import SEVERAL, Speed, best_seconds, candidates, filled_model, measure, speeds
 from experiments.kernels.zipf import filling, zipf_stream
 from load_tests.harness.machine import Machine
-from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
-from load_tests.harness.rounds import best_seconds
+from load_tests.harness.report import DOCS, publish, say
 
 PAGE = DOCS / "performance-kernels.md"
 PLOT = DOCS / "performance-features.svg"
@@ -29,14 +28,9 @@ def main() -> int:
     smaller = QUICK if parser.parse_args().quick else 1
     results = run(FEATURES // smaller, EXAMPLES // smaller)
     found = targets(results)
-    page = filled(PAGE, sections(results, found))
-    print(f"\n{page}")
     if smaller == 1:
-        PAGE.write_text(page, encoding="utf-8")
         draw(results.scaling, PLOT)
-        say(f"wrote docs/{PAGE.name}")
-    print(f"\n{targets_table(found)}")
-    return exit_code(found)
+    return publish(PAGE, sections(results, found), found, write=smaller == 1)
 
 
 def run(features: int, examples: int) -> Results:

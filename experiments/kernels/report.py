@@ -11,7 +11,7 @@ from experiments.kernels import rivals
 from experiments.kernels.fresh_process import Growth, Startup
 from experiments.kernels.speed import Speed
 from experiments.plots import PLAIN
-from load_tests.harness.report import Target, at_least, at_most, bullets, misses, shown, table_of, targets_table
+from load_tests.harness.report import Target, at_least, at_most, bullets, shown, table_of, targets_table
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
@@ -60,7 +60,7 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
     ]
     return {
         "machine": bullets(results.machine),
-        "targets": f"{targets_table(found)}\n\n{misses(found)}",
+        "targets": targets_table(found),
         "learners": f"Stream form, {speeds[0].features:,} features.\n\n"
         + table_of(
             speeds,

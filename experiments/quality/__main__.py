@@ -13,7 +13,7 @@ from experiments.quality.study import QUICK, STREAMS, STUDY, WHOLE, Outcome, Siz
 from experiments.sets import SOURCES
 from experiments.tasks import ROOT, log, run
 from load_tests.harness.machine import Machine
-from load_tests.harness.report import DOCS, exit_code, filled, targets_table
+from load_tests.harness.report import DOCS, publish
 
 PAGE = DOCS / "quality.md"
 PACKAGES = ("numpy", "numba", "tldextract", "selectolax", "scikit-learn", "vowpalwabbit", "river")
@@ -32,13 +32,7 @@ def main() -> int:
     names = [name for name in STREAMS if chosen.only in name]
     results = measure(QUICK if chosen.quick else WHOLE, names, work)
     found = list(targets(results))
-    page = filled(PAGE, sections(results, found))
-    print(page)
-    if not chosen.quick and not chosen.only:
-        PAGE.write_text(page, encoding="utf-8")
-        log(f"wrote docs/{PAGE.name}")
-    print(targets_table(found), file=sys.stderr)
-    return exit_code(found)
+    return publish(PAGE, sections(results, found), found, write=not chosen.quick and not chosen.only)
 
 
 def measure(sizes: Sizes, names: list[str], work: Path) -> Results:

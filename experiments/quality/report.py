@@ -9,17 +9,7 @@ from experiments.quality import study
 from experiments.quality.contenders import OURS, SPARSE
 from experiments.quality.costs import Cost
 from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Row, mean_curve
-from load_tests.harness.report import (
-    Target,
-    at_least,
-    at_most,
-    bullets,
-    misses,
-    shown,
-    table,
-    table_of,
-    targets_table,
-)
+from load_tests.harness.report import Target, at_least, at_most, bullets, shown, table, table_of, targets_table
 
 LARGEST_ERRORS = {study.PHISHSTORM: 3.5, study.PDD: 3.2, study.PHISHTANK: 1.25, study.JPCERT: 1.7, study.TREC: 0.35}
 LEAST_BALANCED_AT_RARE = {
@@ -95,7 +85,7 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
     streams = [facts.name for facts in results.facts]
     return {
         "machine": "\n\n".join([bullets(results.machine), *results.absent]),
-        "targets": f"{targets_table(found)}\n\n{misses(found)}",
+        "targets": targets_table(found),
         "streams": table_of(
             results.facts,
             ("stream", lambda f: f.name),
@@ -157,7 +147,6 @@ def cold_table(results: Results, streams: Iterable[str], ratio: str) -> str:
 
 
 def percent(share: float | None, digits: int = 2) -> str:
-    """Format a share in percent, or a dash where it is not defined."""
     return "-" if share is None else f"{100.0 * share:.{digits}f}"
 
 

@@ -117,7 +117,6 @@ def play(contender: Contender, samples: Sequence[Examples], ratio: str, lengths:
 
 
 def cold(contender: Contender, starts: Sequence[Examples], name: str, options: Options, ratio: str) -> Curve:
-    """Start at several places of the stream, knowing nothing."""
     played = [(window.labels, contender.play(window, [options])[0].scores) for window in starts]
     return Curve(name, contender.name, ratio, mean_curve([curve(*each, POINTS[ratio]) for each in played]))
 

@@ -40,8 +40,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The generated section: facts of the machine, targets, then the parts."""
-        targets = f"### Targets\n{targets_table(self.targets)}\n\n{misses(self.targets)}"
+        targets = f"### Targets\n{targets_table(self.targets)}"
         parts = (f"### {title}\n{text}" for title, text in self.parts.items())
         return "\n\n".join([bullets(self.machine), targets, *parts])
 
@@ -65,6 +64,16 @@ def command(name: str, description: str | None, measure: Callable[[Path, Sizes],
         return measure(folder, QUICK if quick else FULL).publish(write=not quick)
 
 
+def publish(page: Path, sections: Mapping[str, str], targets: Sequence[Target], *, write: bool) -> int:
+    """Print a page with its new sections, write it, and return the exit code."""
+    text = filled(page, sections)
+    print(f"\n{text}\n\n{targets_table(targets)}")
+    if write:
+        page.write_text(text, encoding="utf-8")
+        say(f"wrote docs/{page.name}")
+    return exit_code(targets)
+
+
 def say(text: str) -> None:
     print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
 
@@ -80,18 +89,15 @@ def table_of(rows: Iterable[Row], *columns: tuple[str, Callable[[Row], object]])
 
 
 def shown(value: float | None, form: str, unit: str = "", missing: str = "") -> str:
-    """A figure in a cell."""
     return missing if value is None else f"{value:{form}}{unit}"
 
 
 def targets_table(found: Sequence[Target]) -> str:
+    """Each target with its measurement, and those that this run missed."""
     rows = ((t.text, t.wanted, t.measured, VERDICTS[t.met]) for t in found)
-    return table(("target", "wanted", "measured", "met"), rows)
-
-
-def misses(found: Sequence[Target]) -> str:
     missed = [f"- {t.text}: wanted {t.wanted}, measured {t.measured}." for t in found if not t.met]
-    return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
+    summary = "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
+    return f"{table(('target', 'wanted', 'measured', 'met'), rows)}\n\n{summary}"
 
 
 def bullets(facts: Iterable[str]) -> str:

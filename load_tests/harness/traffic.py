@@ -39,7 +39,6 @@ def name_of(number: int) -> str:
 
 
 def short_values(rng: np.random.Generator, count: int) -> list[str]:
-    """Counts and simple fractions."""
     return [str(value) for value in rng.choice(SIMPLE_VALUES, count)]
 
 

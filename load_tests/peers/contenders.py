@@ -179,10 +179,7 @@ class Sluice(Contender):
 
 @dataclass(frozen=True)
 class Batches(Sluice):
-    """Many examples in a request, as a JSON array or as NDJSON.
-
-    Feedback alone tests, then trains: its answer holds the verdict from just before each label was learnt.
-    """
+    """Many examples in a request; the answer to feedback holds each verdict from just before its label was learnt."""
 
     verdict: ClassVar[Verdict] = "predicted"
     ndjson: bool = False

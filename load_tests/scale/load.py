@@ -47,9 +47,6 @@ class Measured(Service):
         workers = {self.pid, *descendants(self.pid)} - stores - passing
         return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
 
-    def idle(self, seconds: float) -> Work:
-        return busy_cores(self.work, seconds)
-
     def store(self) -> "redis.Redis":
         return redis.Redis(unix_socket_path=str(socket_path(self.folder)))
 
@@ -114,16 +111,9 @@ def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, lis
     }
 
 
-def body(request: bytes) -> bytes:
-    return request.partition(b"\r\n\r\n")[2]
-
-
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Tenants of one size. The first is imported, the others are copied inside the store: to import all takes long.
-
-    In the memory of a worker they share nothing.
-    """
+    """Tenants of one size that share no memory. One is imported; the others are copied in the store, which is fast."""
 
     service: Measured
     features: int

@@ -1,7 +1,4 @@
-"""What a run measures. It is stored as JSON, so that the tables and the plan can be made from it again.
-
-A field with columns is shown in its struct's table, in this order; the comments explain the others.
-"""
+"""What a run measures, stored as JSON. A field with columns is shown in its struct's table, in this order."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -177,10 +174,7 @@ class WritesFound(Struct, frozen=True):
 
 
 class FollowingFound(Struct, frozen=True):
-    """What following every change costs a worker, on a store of one kind.
-
-    The second worker holds none of the tenants: it is idle in `quiet`, and follows in `follower`.
-    """
+    """What following every change costs a worker; the second one holds no tenants, and gets no requests."""
 
     store: Annotated[str, Column("store")]
     alone: Annotated[float, Column("store without a worker, cores", ".3f")]

@@ -70,7 +70,6 @@ class Threshold:
 
     @property
     def scenarios(self) -> set[str]:
-        """Those that must have been played."""
         return {self.figure.partition(".")[0], self.beside.partition(".")[0]}
 
     def of(self, scenario: str) -> "Threshold":

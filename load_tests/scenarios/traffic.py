@@ -61,10 +61,7 @@ def ndjson(_run_seconds: float) -> list[Ask]:
 
 
 def mixed(_run_seconds: float) -> list[Ask]:
-    """A day: one request in 100 is feedback, and the popularity of tenants follows Zipf's law.
-
-    Feedback carries its features, so that a client that sends fixed bytes can send the same day.
-    """
+    """A day: 1 request in 100 is feedback, with its features, since wrk sends fixed bytes; popularity is Zipf's."""
     rng = np.random.default_rng(SEED)
     numbers = rng.choice(MIXED_TENANTS, REQUESTS, p=zipf(MIXED_TENANTS)).tolist()
     tenants = [f"zipf-{number:03d}" for number in numbers]

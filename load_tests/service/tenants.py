@@ -48,7 +48,6 @@ class ManyTenants:
 
 
 def empty_start_seconds(folder: Path) -> float:
-    """From the start of the process to ready, with an empty store."""
     start = time.perf_counter()
     with Service(folder).running():
         return time.perf_counter() - start

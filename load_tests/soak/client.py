@@ -92,10 +92,7 @@ class Client:
         return ""
 
     async def give(self, *labels: Label) -> None:
-        """Send a label, or a batch of one tenant, until it is acknowledged, always under the same ids.
-
-        A batch goes into the log as a whole, or not at all.
-        """
+        """Send labels of one tenant until they are acknowledged, under the same ids; a batch is logged as a whole."""
         form = "in batches" if len(labels) > 1 else "by prediction_id" if labels[0].prediction_id else "with features"
         deadline = time.monotonic() + LABEL_SECONDS
         while time.monotonic() < deadline:

@@ -67,7 +67,6 @@ class Traffic:
         return (self.label(tenant, features) for tenant in TENANTS)
 
     def next_request(self) -> Prediction | list[Label]:
-        """A prediction, or the labels of a request: one, or a batch."""
         (tenant,) = self._random.choices(TENANTS, cum_weights=self._popularity)
         drawn, features = self._random.random(), self._random.choice(self._examples)
         if drawn < BY_FEATURES:

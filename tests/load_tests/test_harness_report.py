@@ -4,17 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from load_tests.harness.report import (
-    DOCS,
-    Report,
-    Target,
-    at_least,
-    at_most,
-    exit_code,
-    shown,
-    table_of,
-    write_section,
-)
+from load_tests.harness.report import DOCS, Report, Target, at_least, at_most, exit_code, shown, table_of, write_section
 
 PAGE = "# Page\n\n<!-- one -->\nold\n<!-- /one -->\n\nBetween.\n\n<!-- two -->\n<!-- /two -->\n"
 UNKNOWN = Target("a peer", "at least 1 x", "not measured", None)

@@ -14,7 +14,7 @@ from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
 from experiments.paper.regret import STUDY as REGRET
 from experiments.paper.report import drift, regret, why
-from experiments.paper.report.claims import CLAIMS, claims
+from experiments.paper.report.claims import CLAIMS, claims, level_name
 from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, picture
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
@@ -46,7 +46,7 @@ class Page:
                     draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
                     parts.append(picture(path, f"{text} against sparsity: {full}"))
                 rows = ((LOOKS[who].name, *why.level_cells(each, figure)) for who, each in fits.items())
-                header = ("algorithm", *why.level_names(why.LEVELS))
+                header = ("algorithm", *map(level_name, why.LEVELS))
                 parts.append(f"{text} in %, wider grid:\n\n{table(header, rows)}")
         return {section: "\n\n".join(parts) for section, parts in found.items()}
 
