@@ -33,11 +33,7 @@ async def perform(job: Job) -> Done:
 
 
 class _Run:
-    """What all connections of a closed loop share.
-
-    A timed run ends when the time is over and there are as many answers as connections: a server that is slower than
-    the given time is measured too, over the time that it needs.
-    """
+    """What all connections of a closed loop share. A timed run waits for as many answers as there are connections."""
 
     def __init__(self, job: ClosedLoop) -> None:
         self.job = job

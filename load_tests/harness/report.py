@@ -46,11 +46,7 @@ class Report:
 
     def publish(self, *, write: bool) -> int:
         """Print it, write its section of the page, and return the exit code."""
-        print(f"\n{self.text}\n")
-        if write:
-            write_section(self.section, self.text, self.page)
-            say(f"wrote the section {self.section} of docs/{self.page.name}")
-        return exit_code(self.targets)
+        return publish(self.page, {self.section: self.text}, self.targets, write=write)
 
 
 def command(name: str, description: str | None, measure: Callable[[Path, Sizes], Report]) -> int:
@@ -65,12 +61,12 @@ def command(name: str, description: str | None, measure: Callable[[Path, Sizes],
 
 
 def publish(page: Path, sections: Mapping[str, str], targets: Sequence[Target], *, write: bool) -> int:
-    """Print a page with its new sections, write it, and return the exit code."""
+    """Print sections of a page, write them, and return the exit code."""
     text = filled(page, sections)
-    print(f"\n{text}\n\n{targets_table(targets)}")
+    print("", *sections.values(), "", sep="\n\n")
     if write:
         page.write_text(text, encoding="utf-8")
-        say(f"wrote docs/{page.name}")
+        say(f"wrote {', '.join(sections)} of docs/{page.name}")
     return exit_code(targets)
 
 

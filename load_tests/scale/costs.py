@@ -166,16 +166,13 @@ def measure_following(folder: Path, sizes: Sizes) -> list[FollowingFound]:
 
 
 def _follow(first: Measured, second: Measured, labels: list[bytes], sizes: Sizes) -> Follower:
-    """What the second service uses without labels, and while the first one gets labels; and what a label adds.
-
-    A label adds no less than what could be chance, which is how much the rounds without labels differ.
-    """
+    """What the second service uses without labels, and while the first one gets labels; and what a label adds."""
     quiet, busy = [], []
     for _ in range(sizes.scale_rounds):
         quiet.append(busy_cores(second.work, sizes.idle_seconds))
         busy.append(_labelled(first, second, labels, sizes.idle_seconds))
     added = sum(more.workers - less.workers for more, less in zip(busy, quiet, strict=True)) / sizes.scale_rounds
-    cores = [each.workers for each in quiet]
+    cores = [each.workers for each in quiet]  # as far as these differ, what a label adds may be chance
     least = max(max(cores) - min(cores), TICK_SECONDS / sizes.idle_seconds)
     return _mean(quiet), _mean(busy), 1e6 * max(added, least) / LABELS_PER_SECOND
 

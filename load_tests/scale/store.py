@@ -120,10 +120,7 @@ def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
 
 
 def measure_writes(folder: Path, sizes: Sizes) -> list[WritesFound]:
-    """Labels and kept predictions per second, by the service's own scripts, with few and with many under way.
-
-    Workers are busy long before the store is. So the commands are made beforehand, and sent over plain connections.
-    """
+    """Writes per second by the service's own scripts, made beforehand: workers would be busy long before the store."""
     kinds: dict[str, Commands] = {
         Kind.LABEL_WRITES: _labels,
         Kind.KEPT_WRITES: _kept,

@@ -127,8 +127,7 @@ def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(unit_costs:
 
 
 @pytest.mark.parametrize("section_of", [scale_section, plan_section], ids=["scale", "plan"])
-def test_every_row_of_a_table_is_as_long_as_its_header(results: Results, section_of: object) -> None:
-    assert callable(section_of)
+def test_every_row_of_a_table_is_as_long_as_its_header(results: Results, section_of: Callable[[Results], str]) -> None:
     for block in re.findall(r"(?:^\|.*\n?)+", section_of(results), re.MULTILINE):
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
 
