@@ -48,7 +48,6 @@ class Examples:
         return self.select(np.arange(min(count, len(self))))
 
     def select(self, rows: Ints) -> "Examples":
-        """Return the examples with these row numbers, in this order."""
         lengths = np.diff(self.starts)[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -77,14 +76,10 @@ class Examples:
 
     def without_singletons(self) -> "Examples":
         """Drop features that only one example has: they do not change scores of a learner that starts at 0."""
-        kept = in_several(self.keys)
+        _, places, counts = np.unique(self.keys, return_inverse=True, return_counts=True)
+        kept = counts[places] > 1
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
         return Examples(starts, self.keys[kept], self.values[kept], self.labels, self.raws)
-
-
-def in_several(keys: Keys) -> NDArray[np.bool_]:
-    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[places] > 1)
 
 
 def store(batches: Iterable[Batch], folder: Path) -> None:

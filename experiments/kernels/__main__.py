@@ -6,11 +6,10 @@ import sys
 from experiments.kernels import rivals
 from experiments.kernels.fresh_process import growths, startup
 from experiments.kernels.report import Results, draw, sections, targets
-from experiments.kernels.speed import SEVERAL, Speed, candidates, filled_model, measure, speeds
+from experiments.kernels.speed import SEVERAL, Speed, best_seconds, candidates, filled_model, measure, speeds
 from experiments.kernels.zipf import filling, zipf_stream
-from load_tests.harness import machine
-from load_tests.harness.report import DOCS, exit_code, filled, say, targets_table
-from load_tests.harness.rounds import best_seconds, better
+from load_tests.harness.machine import Machine
+from load_tests.harness.report import DOCS, publish, say
 
 PAGE = DOCS / "performance-kernels.md"
 PLOT = DOCS / "performance-features.svg"
@@ -29,19 +28,14 @@ def main() -> int:
     smaller = QUICK if parser.parse_args().quick else 1
     results = run(FEATURES // smaller, EXAMPLES // smaller)
     found = targets(results)
-    page = filled(PAGE, sections(results, found))
-    print(f"\n{page}")
     if smaller == 1:
-        PAGE.write_text(page, encoding="utf-8")
         draw(results.scaling, PLOT)
-        say(f"wrote docs/{PAGE.name}")
-    print(f"\n{targets_table(found)}")
-    return exit_code(found)
+    return publish(PAGE, sections(results, found), found, write=smaller == 1)
 
 
 def run(features: int, examples: int) -> Results:
     """Measure everything, the quiet things first."""
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     say("starting fresh processes, with compiled kernels and without")
     start = startup()
     say("learning dicts, beside river and msgspec")
@@ -59,8 +53,7 @@ def run(features: int, examples: int) -> Results:
         say(f"learning over {size:,} features")
         scaling += measure(MAIN, zipf_stream(size, examples), filling(size))
     return Results(
-        machine=machine.description(PACKAGES),
-        load_averages=(load_before, machine.load_average()),
+        machine=machine.facts("1 to 2"),
         speeds=[*large, *others],
         rivals=rival_costs,
         dicts=dict_times,
@@ -81,7 +74,7 @@ def beside_rivals(features: int, examples: int) -> tuple[list[Speed], dict[str, 
         seconds = best_seconds({**candidates(models, stream), **others}, before_round=stream.flip_labels)
     say("learning, in turns with the limit")
     again = best_seconds(candidates(models, stream), MORE_ROUNDS, stream.flip_labels)
-    return speeds(models, stream, better(seconds, again)), rivals.costs(seconds, stream)
+    return speeds(models, stream, again), rivals.costs(seconds, stream)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from experiments.kernels import rivals
 from experiments.kernels.fresh_process import Growth, Startup
 from experiments.kernels.speed import Speed
 from experiments.plots import PLAIN
-from load_tests.harness.report import Target, at_least, at_most, machine_list, misses, shown, table_of, targets_table
+from load_tests.harness.report import Target, at_least, at_most, bullets, shown, table_of, targets_table
 
 NOISE_NANOSECONDS = 1.0
 LEAST_CORES_OF_VW = 1.35  # with two free cores it was seen to use 1.4 to 1.8
@@ -23,7 +23,6 @@ class Results:
     """Everything that was measured."""
 
     machine: list[str]
-    load_averages: tuple[float, float]
     speeds: list[Speed]
     rivals: dict[str, rivals.Cost]
     dicts: dict[str, float]
@@ -60,8 +59,8 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
         ("limit, ns", lambda s: f"{s.limit_nanoseconds:.1f}"),
     ]
     return {
-        "machine": machine_list(results.machine, results.load_averages, own="1 to 2"),
-        "targets": f"{targets_table(found)}\n\n{misses(found)}",
+        "machine": bullets(results.machine),
+        "targets": targets_table(found),
         "learners": f"Stream form, {speeds[0].features:,} features.\n\n"
         + table_of(
             speeds,
@@ -103,7 +102,6 @@ def sections(results: Results, found: list[Target]) -> dict[str, str]:
 
 
 def draw(speeds: Sequence[Speed], path: Path) -> None:
-    """Draw the cost of each learner and of its limit against the number of features."""
     with mpl.rc_context(PLAIN):
         figure = Figure(figsize=(8, 4.8), layout="constrained")
         axes = figure.add_subplot()

@@ -16,11 +16,11 @@ from vowpalwabbit import Workspace
 from app.learning.config import config_of
 from app.learning.example import example_of
 from app.learning.model import Model
+from experiments.kernels.speed import Seconds, best_seconds
 from experiments.kernels.zipf import NONZEROS, SEED, Stream, zipf_stream
 from experiments.quality.libraries import CLASSES, csr_matrix, write_vw
 from kernels.arrays import Floats
 from kernels.examples.canonical import canonical
-from load_tests.harness.rounds import Seconds, best_seconds
 
 VW_DEFAULT = "VW, its default"
 VW_FTRL = "VW --ftrl"
@@ -126,7 +126,6 @@ def _learn_with_vw(text: Path, cache: Path, options: list[str], expected: str) -
 
 
 def microseconds_per_example() -> dict[str, float]:
-    """Return the microseconds per example of the best run over all examples as dicts."""
     stream = zipf_stream(VOCABULARY, DICT_EXAMPLES)
     dicts = _dicts(replace(stream, column_values=stream.column_values.round(4)), _names().__getitem__, DICT_EXAMPLES)
     texts = [msgspec.json.encode(features) for features in dicts]

@@ -39,7 +39,6 @@ class Fit(msgspec.Struct, frozen=True):
     curve: list[Point]
 
     def setting_at(self, level: float) -> dict[str, float]:
-        """Return the settings, with the lambda whose sparsity is nearest to a level in the first repeat."""
         point = min(self.curve, key=lambda each: abs(each.runs[0].sparsity - level))
         return {**self.chosen.setting, "lambda": point.strength}
 

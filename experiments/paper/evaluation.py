@@ -62,7 +62,6 @@ class Split:
         return cls(folder.name, train, np.sort(order[held_out:]), train, np.sort(order[:held_out]), rare, l2)
 
     def rows(self, repeat: int) -> Ints:
-        """Return the training rows of a repeat, in its order."""
         generator = np.random.default_rng([SPLIT_SEED, repeat])
         rows = self.train_rows
         if self.rare:

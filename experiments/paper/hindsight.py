@@ -83,7 +83,6 @@ def _solve(signed: Matrix, guess: Floats, size: int) -> Best | None:
 
 
 def _penalised(weights: Floats, signed: Matrix, eta: float, rounding: float) -> tuple[float, Floats]:
-    """Return loss plus penalty per round, and its gradient."""
     scores = signed @ weights
     lacking = 1.0 - scores
     root = np.hypot(lacking, rounding)

@@ -101,19 +101,10 @@ class Theorem:
 
 
 def compared(examples: Matrix, weights: Floats) -> Compared:
-    """Measure weights on the examples of the comparison."""
     norm = float(np.linalg.norm(weights))
     energy = norm**2 + float(((examples @ weights) ** 2).sum()) / R
     rounds, dimensions = examples.shape
     return Compared(rounds, dimensions, norm, energy)
-
-
-def _first_order_bound(to: Compared, eta: float) -> float:
-    return to.norm**2 / (2.0 * eta) + eta * to.rounds * FIRST_ORDER_TERM / 2.0
-
-
-def _first_order_rate(to: Compared) -> float:
-    return to.norm / float(np.sqrt(FIRST_ORDER_TERM * to.rounds))
 
 
 def _second_order_bound(to: Compared, eta: float) -> float:
@@ -121,15 +112,19 @@ def _second_order_bound(to: Compared, eta: float) -> float:
     return to.energy / (2.0 * eta) + eta * _second_order_term(to) / 2.0 + shrinking
 
 
-def _second_order_rate(to: Compared) -> float:
-    return float(np.sqrt(to.energy / _second_order_term(to)))
-
-
 def _second_order_term(to: Compared) -> float:
     return R * to.dimensions * float(np.log1p(RADIUS**2 * to.rounds / R))
 
 
-FIRST_ORDER: Final = Theorem("eta", _first_order_bound, _first_order_rate)  # lambda_t = eta lambda
-SECOND_ORDER: Final = Theorem("inverse_t", _second_order_bound, _second_order_rate)  # lambda_t = lambda / t
+FIRST_ORDER: Final = Theorem(
+    "eta",  # lambda_t = eta lambda
+    lambda to, eta: to.norm**2 / (2.0 * eta) + eta * to.rounds * FIRST_ORDER_TERM / 2.0,
+    lambda to: to.norm / float(np.sqrt(FIRST_ORDER_TERM * to.rounds)),
+)
+SECOND_ORDER: Final = Theorem(
+    "inverse_t",  # lambda_t = lambda / t
+    _second_order_bound,
+    lambda to: float(np.sqrt(to.energy / _second_order_term(to))),
+)
 # The second is proved for the full matrix, not for the diagonal.
 THEOREMS: Final = {"fsol": FIRST_ORDER, "ssol-full": SECOND_ORDER, "ssol": SECOND_ORDER}

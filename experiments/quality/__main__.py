@@ -12,8 +12,8 @@ from experiments.quality.report import Results, sections, targets
 from experiments.quality.study import QUICK, STREAMS, STUDY, WHOLE, Outcome, Sizes, tasks
 from experiments.sets import SOURCES
 from experiments.tasks import ROOT, log, run
-from load_tests.harness import machine
-from load_tests.harness.report import DOCS, exit_code, filled, targets_table
+from load_tests.harness.machine import Machine
+from load_tests.harness.report import DOCS, publish
 
 PAGE = DOCS / "quality.md"
 PACKAGES = ("numpy", "numba", "tldextract", "selectolax", "scikit-learn", "vowpalwabbit", "river")
@@ -32,31 +32,22 @@ def main() -> int:
     names = [name for name in STREAMS if chosen.only in name]
     results = measure(QUICK if chosen.quick else WHOLE, names, work)
     found = list(targets(results))
-    page = filled(PAGE, sections(results, found))
-    print(page)
-    if not chosen.quick and not chosen.only:
-        PAGE.write_text(page, encoding="utf-8")
-        log(f"wrote docs/{PAGE.name}")
-    print(targets_table(found), file=sys.stderr)
-    return exit_code(found)
+    return publish(PAGE, sections(results, found), found, write=not chosen.quick and not chosen.only)
 
 
 def measure(sizes: Sizes, names: list[str], work: Path) -> Results:
     """Play everything on all processors, then time what features cost."""
-    start, load_before = time.monotonic(), machine.load_average()
+    start, machine = time.monotonic(), Machine(*PACKAGES)
     folder = sets_folder(work)
     prepare_sets(names, {}, work, sizes.examples)
     contenders = {name: each for name, each in CONTENDERS.items() if not each.reads_raws or is_installed()}
     found = run(tasks(sizes, [folder / name for name in names], contenders), work / "results")[STUDY]
     outcomes: list[Outcome] = list(found.values())
-    load_after = machine.load_average()
     log("timing features")
     url_cost, mail_cost = costs.url_cost(), costs.mail_cost()
     peaks = {shape: costs.peak_ratio(shape) for shape in costs.SHAPES}
-    took = f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"
     return Results(
-        machine=[*machine.description(PACKAGES), took],
-        load_averages=(load_before, load_after),
+        machine=machine.facts("2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"),
         facts=[each for outcome in outcomes for each in outcome.facts],
         rows=[each for outcome in outcomes for each in outcome.rows],
         curves=[each for outcome in outcomes for each in outcome.curves],

@@ -52,7 +52,6 @@ class Contender:
 
 
 def sluice(name: str = OURS, **config: Value) -> Contender:
-    """Return Sluice with the settings that it ships with, unless others are given."""
     return Contender(name, partial(_play_sluice, config))
 
 

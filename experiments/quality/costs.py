@@ -20,9 +20,8 @@ from app.features.featurizer import Kind, features_of
 from app.learning.events import FeedbackGiven
 from app.learning.state import TenantState, apply
 from experiments.kernels.fresh_process import reset_peak, resident_bytes
-from experiments.sets.files import PHISHSTORM
-from experiments.sets.mails import TREC07P
-from experiments.sets.raw import raw_mails, raw_urls
+from experiments.sets.files import PHISHSTORM, raw_urls
+from experiments.sets.mails import TREC07P, raw_mails
 
 URLS, URLS_PER_ROUND = 24_000, 1000
 MAILS, MAILS_PER_ROUND = 480, 20
@@ -124,7 +123,6 @@ def _words(rng: np.random.Generator, size: int) -> bytes:
 
 
 def main(path: Path) -> None:
-    """Print the peak memory of a mail's features; the first mail loads the code."""
     features_of("email", SMALL_MAIL)
     reset_peak()
     before = resident_bytes("VmRSS")

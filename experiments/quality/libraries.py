@@ -72,11 +72,7 @@ def write_vw(  # noqa: PLR0913, PLR0917 - a matrix in CSR form has many parts
 
 
 def play_sgd(stream: Examples, settings: Sequence[Options]) -> list[Played]:
-    """Run scikit-learn's SGDClassifier.
-
-    A step goes over all weights, so single steps take too long on a long stream: there it is tested on a block of
-    examples before it learns them one after the other. Features of a single example are left out.
-    """
+    """Run scikit-learn's SGDClassifier, in blocks on a long stream: each call goes over all weights."""
     slim = stream.without_singletons()
     columns, features = slim.columns()
     matrix = csr_matrix((slim.values, columns, slim.starts), shape=(len(slim), max(features, 1)))

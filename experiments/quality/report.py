@@ -9,17 +9,7 @@ from experiments.quality import study
 from experiments.quality.contenders import OURS, SPARSE
 from experiments.quality.costs import Cost
 from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Row, mean_curve
-from load_tests.harness.report import (
-    Target,
-    at_least,
-    at_most,
-    machine_list,
-    misses,
-    shown,
-    table,
-    table_of,
-    targets_table,
-)
+from load_tests.harness.report import Target, at_least, at_most, bullets, shown, table, table_of, targets_table
 
 LARGEST_ERRORS = {study.PHISHSTORM: 3.5, study.PDD: 3.2, study.PHISHTANK: 1.25, study.JPCERT: 1.7, study.TREC: 0.35}
 LEAST_BALANCED_AT_RARE = {
@@ -42,7 +32,6 @@ class Results:
     """Everything that was measured."""
 
     machine: list[str]
-    load_averages: tuple[float, float]
     facts: list[Facts]
     rows: list[Row]
     curves: list[Curve]
@@ -61,7 +50,6 @@ class Results:
         return None if share is None else 100.0 * share
 
     def lost_by_sparsity(self, stream: str, ratio: str) -> float | None:
-        """Return the points of balanced accuracy that 90% sparsity costs."""
         dense = self.figure(stream, ratio, "balanced")
         sparse = self.figure(stream, ratio, "balanced", SPARSE)
         return None if dense is None or sparse is None else dense - sparse
@@ -94,11 +82,10 @@ def targets(results: Results) -> Iterator[Target]:
 
 
 def sections(results: Results, found: list[Target]) -> dict[str, str]:
-    machine = machine_list(results.machine, results.load_averages, own="2")
     streams = [facts.name for facts in results.facts]
     return {
-        "machine": "\n\n".join([machine, *results.absent]),
-        "targets": f"{targets_table(found)}\n\n{misses(found)}",
+        "machine": "\n\n".join([bullets(results.machine), *results.absent]),
+        "targets": targets_table(found),
         "streams": table_of(
             results.facts,
             ("stream", lambda f: f.name),
@@ -151,7 +138,6 @@ def settings_text(natural: Row | None, rare: Row | None) -> str:
 
 
 def cold_table(results: Results, streams: Iterable[str], ratio: str) -> str:
-    """Return the mean of balanced accuracy over streams, after so many labels."""
     curves = [curve for curve in results.curves if curve.stream in streams and curve.ratio == ratio]
     rows = []
     for name in dict.fromkeys(curve.contender for curve in curves):
@@ -161,7 +147,6 @@ def cold_table(results: Results, streams: Iterable[str], ratio: str) -> str:
 
 
 def percent(share: float | None, digits: int = 2) -> str:
-    """Format a share in percent, or a dash where it is not defined."""
     return "-" if share is None else f"{100.0 * share:.{digits}f}"
 
 

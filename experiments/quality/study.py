@@ -14,7 +14,7 @@ from experiments.preparation import TRAIN, Facts, facts_of
 from experiments.quality.contenders import OURS, Contender, Options
 from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Figures, Row, curve, figures, mean_curve
 from experiments.sets import SOURCES
-from experiments.sets.raw import raw_mails
+from experiments.sets.mails import raw_mails
 from experiments.tasks import Task
 
 STUDY = "quality"
@@ -117,7 +117,6 @@ def play(contender: Contender, samples: Sequence[Examples], ratio: str, lengths:
 
 
 def cold(contender: Contender, starts: Sequence[Examples], name: str, options: Options, ratio: str) -> Curve:
-    """Start at several places of the stream, knowing nothing."""
     played = [(window.labels, contender.play(window, [options])[0].scores) for window in starts]
     return Curve(name, contender.name, ratio, mean_curve([curve(*each, POINTS[ratio]) for each in played]))
 

@@ -30,6 +30,14 @@ def given(name: str, *paths: str | Path) -> Source:
     return _listed(name, name, *(str(Path(path).resolve()) for path in paths), format="libsvm")
 
 
+def raw_urls(source: Source, count: int) -> list[tuple[int, bytes]]:
+    """Return the first URLs as they are, each after its label: 1 for an anomaly, -1 for a normal one."""
+    with open_source(located(source.files[0])) as file:
+        lines = b"".join(iter(lambda: file.read(1 << 20), b"")).splitlines()
+    fields = (line.split(b"\t") for line in lines[:count])
+    return [(1 if label in {b"1", b"+1"} else -1, url) for _, label, url in fields]
+
+
 def _listed(name: str, title: str, *files: str, format: Format) -> Source:  # noqa: A002 - as `read` calls it
     readers: list[Reader] = [partial(_read, file, format) for file in files]
     return Source(name, title, files, *readers)

@@ -44,6 +44,12 @@ def mixed(archives: list[Iterator[Mail]], sizes: list[int]) -> Iterator[Mail]:
     yield from chain.from_iterable(archives)  # an archive may hold more mails than expected
 
 
+def raw_mails(source: Source, count: int) -> list[tuple[int, bytes]]:
+    """Return the first mails as they are, each after its label: 1 for an anomaly, -1 for a normal one."""
+    with open_mails(located(source.files[0]), LineErrors(source.files[0]), Observer()) as mails:
+        return [(int(mail.label), mail.raw) for mail in islice(mails, count)]
+
+
 def _batches(mails: Iterable[Mail]) -> Iterator[Batch]:
     rows = BatchBuilder()
     for mail in mails:

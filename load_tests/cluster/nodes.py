@@ -9,7 +9,7 @@ from pathlib import Path
 from redis.crc import key_slot
 
 from app.storage.redis_keys import SHARDS, shard_of
-from tests.servers import Server, cluster, free_cluster_port, wait_until
+from tests.servers import Server, cluster, cluster_is_ok, free_cluster_port, wait_until
 
 SLOTS = 16_384
 SLOT_OF_SHARD = {shard: key_slot(shard.encode()) for shard in SHARDS}
@@ -23,7 +23,6 @@ OPTIONS = (
 
 
 def slot_of(tenant: str) -> int:
-    """The slot of all of a tenant's keys."""
     return SLOT_OF_SHARD[shard_of(tenant)]
 
 
@@ -82,12 +81,16 @@ class Cluster:
 
     def wait_until_ok(self) -> None:
         """Return when every node sees every slot, and every replica follows."""
-        wait_until(lambda: all(_is_ok(node) for node in self.running), "the cluster does not come together")
+
+        def is_ok(node: Server) -> bool:
+            role = node.ask("ROLE")
+            return cluster_is_ok(node) and (role[0] == b"master" or role[3] == b"connected")
+
+        wait_until(lambda: all(map(is_ok, self.running)), "the cluster does not come together")
 
 
 @contextmanager
 def replicated_cluster(folder: Path) -> Iterator[Cluster]:
-    """Three primaries, each with a replica; all end with the block."""
     with cluster(folder, *OPTIONS) as primaries, ExitStack() as stack:
         made = Cluster(folder, stack, primaries.nodes)
         replicas = [made.add(f"replica {number}") for number in range(PRIMARIES)]
@@ -99,7 +102,6 @@ def replicated_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def my_id(node: Server) -> bytes:
-    """The name of a node in the cluster."""
     return bytes(node.ask("CLUSTER", "MYID"))
 
 
@@ -109,7 +111,6 @@ def port_of(address: str) -> int:
 
 
 def members(node: Server) -> list[Member]:
-    """The members that a node knows, without failed ones."""
     return members_in(bytes(node.ask("CLUSTER", "NODES")).decode())
 
 
@@ -122,9 +123,3 @@ def members_in(text: str) -> list[Member]:
             slots = tuple((int(first), int(last or first)) for first, _, last in ranges)
             found.append(Member(port_of(fields[1]), "master" in flags, slots))
     return found
-
-
-def _is_ok(node: Server) -> bool:
-    role = node.ask("ROLE")
-    follows = role[0] == b"master" or role[3] == b"connected"
-    return bool(follows) and b"cluster_state:ok" in bytes(node.ask("CLUSTER", "INFO"))

@@ -64,14 +64,10 @@ class Router:
         self.sent_on = 0  # requests that went to the next service, because one gave no answer
 
     def home(self, tenant: str) -> str:
-        """The service that a tenant's requests go to now."""
         return order(tenant, self.up)[0]
 
     async def send(self, tenant: str, method: str, path: str, body: bytes = b"") -> Answer:
-        """Ask the tenant's home; one that gives no answer is taken out, and the next one is asked.
-
-        Only for requests that may arrive twice: predictions, and labels with a feedback_id.
-        """
+        """Ask the tenant's home, and the next service if it does not answer; the request may arrive twice."""
         answer = Answer("none", NO_ANSWER, b"", 0.0, 0.0)
         for service in order(tenant, self.up):
             answer = await self.send_to(service, method, path, body)
@@ -156,7 +152,6 @@ class Deployment:
         return await self.router.send(tenant, "POST", "/predict", prediction(tenant))
 
     async def teach(self, tenant: str) -> None:
-        """Give a tenant its first labels, and ask for a prediction that is kept."""
         names = [new_id() for _ in range(self.sizes.first_labels)]
         items = [_labelled(tenant, number, name) for number, name in enumerate(names)]
         batch = json.dumps({"tenant": tenant, "items": items}).encode()
@@ -196,7 +191,6 @@ def deployed(folder: Path, sizes: Sizes) -> Iterator[Deployment]:
 async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], at_once: int = 8
 ) -> dict[Item, Result]:
-    """Do the same for every item, some of them at the same time."""
     limit = asyncio.Semaphore(at_once)
 
     async def one(item: Item) -> tuple[Item, Result]:

@@ -84,7 +84,7 @@ async def fail_over(deployment: Deployment) -> Step:
 
 
 async def _kill(primary: Server, replica: Server) -> float:
-    """Cut the replica off, let labels be acknowledged that it does not get, and kill the primary."""
+    """Kill the primary after it has acknowledged labels that its replica does not get."""
     replica.freeze()
     try:
         primary.ask("CLIENT", "KILL", "TYPE", "replica")

@@ -24,7 +24,6 @@ Found = TypeVar("Found")
 
 
 def run(job: Job) -> Done:
-    """Run a job in a new process."""
     seconds = job.seconds + GRACE_SECONDS if job.seconds else UNTIMED_SECONDS
     return run_module("load_tests.harness.loops", job, Done, seconds)
 

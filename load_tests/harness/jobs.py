@@ -81,12 +81,13 @@ class Percentiles:
     p999: float
     worst: float
 
+    def __str__(self) -> str:
+        return f"p50 {self.p50:.1f} ms, p99 {self.p99:.1f} ms, worst {self.worst:.1f} ms"
+
 
 def percentiles(seconds: Floats) -> Percentiles:
-    """Percentiles of some latencies, in milliseconds."""
     return Percentiles(*np.percentile(1e3 * seconds, [50, 99, 99.9, 100]).tolist())
 
 
 def percentiles_of(runs: Iterable[Done], kind: str = "") -> Percentiles:
-    """Percentiles of all latencies of a kind in some runs."""
     return percentiles(np.concatenate([each.latencies(kind) for each in runs]))

@@ -25,16 +25,15 @@ UNDECIDED = 0.5
 
 
 async def perform(job: Job) -> Done:
-    """Run a job in this process."""
-    return await (run_closed(job) if isinstance(job, ClosedLoop) else run_at_rate(job))
+    if not isinstance(job, ClosedLoop):
+        return await run_at_rate(job)
+    run = _Run(job)
+    await asyncio.gather(*(run.connect() for _ in range(job.connections)))
+    return run.done()
 
 
 class _Run:
-    """What all connections of a closed loop share.
-
-    A timed run ends when the time is over and there are as many answers as connections: a server that is slower than
-    the given time is measured too, over the time that it needs.
-    """
+    """What all connections of a closed loop share. A timed run waits for as many answers as there are connections."""
 
     def __init__(self, job: ClosedLoop) -> None:
         self.job = job
@@ -47,7 +46,6 @@ class _Run:
         self._verdicts: list[bool] = []
 
     async def connect(self) -> None:
-        """Send requests over one connection until the end."""
         with closing(Connection(self.job.port)) as connection:
             fetches: dict[Wire, Callable[[bytes], Awaitable[bytes]]] = {
                 "http": connection.fetch,
@@ -68,7 +66,6 @@ class _Run:
         return requests[number % len(requests)]
 
     def _check(self, request: Request, answer: bytes, sent: float) -> None:
-        """Check an answer; note its latency and its verdicts."""
         job, now = self.job, time.perf_counter()
         if job.marks and answer.count(job.mark) != job.marks:
             raise BadAnswer(answer)
@@ -88,13 +85,6 @@ class _Run:
         elapsed, worked = time.perf_counter() - self._started, time.process_time() - self._worked
         seconds = max(self.job.seconds, self._last - self._begin) if self.job.seconds else elapsed
         return Done(self._answers, seconds, elapsed, worked, self._latencies, bytes(self._verdicts))
-
-
-async def run_closed(job: ClosedLoop) -> Done:
-    """Run until the time is over, or every request was sent once."""
-    run = _Run(job)
-    await asyncio.gather(*(run.connect() for _ in range(job.connections)))
-    return run.done()
 
 
 def _data(request: Request) -> bytes:

@@ -8,8 +8,19 @@ from pathlib import Path
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
+class Machine:
+    """Hardware and versions, and the load average before and after a run."""
+
+    def __init__(self, *packages: str) -> None:
+        self._packages, self._before = packages, os.getloadavg()[0]
+
+    def facts(self, own: str, *more: str) -> list[str]:
+        """Describe the machine after the run; `own` is the load that the benchmark itself makes."""
+        load = f"{self._before:.1f} before, {os.getloadavg()[0]:.1f} after (the benchmark itself makes {own})"
+        return [*description(self._packages), *more, f"Load average: {load}"]
+
+
 def description(packages: tuple[str, ...]) -> list[str]:
-    """Processor, memory and versions, a line each."""
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     huge_pages = HUGE_PAGES.read_text(encoding="utf-8") if HUGE_PAGES.exists() else "[unknown]"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -18,11 +29,6 @@ def description(packages: tuple[str, ...]) -> list[str]:
         f"Memory: {memory:.0f} GiB; transparent huge pages: {huge_pages.partition('[')[2].partition(']')[0]}",
         f"Linux on {platform.machine()}, Python {platform.python_version()}, {versions}",
     ]
-
-
-def load_average() -> float:
-    """The load average of the last minute; above 1, other processes are busy, too."""
-    return os.getloadavg()[0]
 
 
 def _cpu_field(name: str) -> str:

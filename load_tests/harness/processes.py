@@ -1,4 +1,4 @@
-"""The processes under test. Each ends with its block, whatever happens in it."""
+"""The processes under test. Each is a context manager that ends it, whatever happens in the block."""
 
 import os
 import signal
@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 from app.cli.signals import held_back
-from app.storage.embedded.orphans import socket_path
 from load_tests.harness.client import send
 from tests.servers import free_port
 
@@ -41,7 +40,6 @@ class Server:
         return self._process.pid
 
     def start(self) -> Self:
-        """Start the process; it does not answer yet."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
         with self._log.open("ab") as log, held_back():
             self._process = subprocess.Popen(  # noqa: S603 - our own programs
@@ -69,13 +67,10 @@ class Server:
         deadline = time.monotonic() + patience_seconds
         while not answers():
             if time.monotonic() > deadline or self._process is None or self._process.poll() is not None:
-                raise TimeoutError(f"{self._command} does not answer. The end of its log: {self.log_tail()}")
+                tail = self._log.read_text(errors="replace")[-800:]
+                raise TimeoutError(f"{self._command} does not answer. The end of its log: {tail}")
             time.sleep(LOOK_SECONDS)
         return self
-
-    def log_tail(self) -> str:
-        """The end of its log."""
-        return self._log.read_text(errors="replace")[-800:]
 
     def kill(self) -> None:
         """Kill the process (-9), as in a crash, and wait for its end."""
@@ -95,6 +90,12 @@ class Server:
             os.killpg(self.pid, signal.SIGKILL)
         self.kill()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
 
 class Daemon(Server):
     """A server with children that it ends itself."""
@@ -109,7 +110,7 @@ class Service(Server):
         port = free_port()
         given = {"port": port, "data_dir": folder, "log_level": "warning", **settings}
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self.folder = folder
         super().__init__(
             [str(Path(sys.executable).with_name("sluice")), "serve"],
             port,
@@ -121,23 +122,22 @@ class Service(Server):
         """Wait until it is."""
         return self.wait_for("GET", "/readyz")
 
-    @property
-    def socket(self) -> Path:
-        """Where the embedded server listens."""
-        return socket_path(self._folder)
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        with self.start():
+            yield self.is_ready()
 
     @property
     def valkey_pid(self) -> int | None:
         """The embedded server, also when it has outlived the service."""
         try:
-            pid = int((self._folder / "valkey.pid").read_text())
+            pid = int((self.folder / "valkey.pid").read_text())
             place = Path(f"/proc/{pid}/cwd").resolve(strict=True)
         except (OSError, ValueError):
             return None
-        return pid if place.is_relative_to(self._folder.resolve()) else None
+        return pid if place.is_relative_to(self.folder.resolve()) else None
 
     def kill_valkey(self) -> None:
-        """Kill the embedded server (-9)."""
         if (pid := self.valkey_pid) is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -146,7 +146,6 @@ class Service(Server):
 
     @contextmanager
     def frozen_store(self) -> Iterator[None]:
-        """Stop the embedded server for the block."""
         pid = self.valkey_pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
@@ -163,22 +162,12 @@ class Service(Server):
             self.kill_valkey()
 
 
-AnyServer = TypeVar("AnyServer", bound=Server)
-
-
 @contextmanager
-def ended(server: AnyServer) -> Iterator[AnyServer]:
-    """End the server after the block."""
-    try:
-        yield server
-    finally:
-        server.end()
-
-
-def limit_server(folder: Path) -> Server:
-    """The bare FastAPI route."""
+def limit_server(folder: Path) -> Iterator[Server]:
     port = free_port()
-    return Server([sys.executable, "-m", "load_tests.harness.limit", str(port)], port, folder / "limit.log")
+    command = [sys.executable, "-m", "load_tests.harness.limit", str(port)]
+    with Server(command, port, folder / "limit.log").start() as server:
+        yield server.wait_for("POST", "/predict", b"{}")
 
 
 @contextmanager
@@ -196,13 +185,11 @@ def workspace(name: str) -> Iterator[Path]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used so far, on all cores."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) * 1024

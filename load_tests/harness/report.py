@@ -33,25 +33,20 @@ class Report:
     """What a run found."""
 
     section: str  # its name in the page
-    machine: str
+    machine: list[str]
     targets: list[Target]
     parts: dict[str, str]  # Markdown by title
     page: Path = PERFORMANCE
 
     @property
     def text(self) -> str:
-        """The generated section: facts of the machine, targets, then the parts."""
-        targets = f"### Targets\n{targets_table(self.targets)}\n\n{misses(self.targets)}"
+        targets = f"### Targets\n{targets_table(self.targets)}"
         parts = (f"### {title}\n{text}" for title, text in self.parts.items())
-        return "\n\n".join([self.machine, targets, *parts])
+        return "\n\n".join([bullets(self.machine), targets, *parts])
 
     def publish(self, *, write: bool) -> int:
         """Print it, write its section of the page, and return the exit code."""
-        print(f"\n{self.text}\n")
-        if write:
-            write_section(self.section, self.text, self.page)
-            say(f"wrote the section {self.section} of docs/{self.page.name}")
-        return exit_code(self.targets)
+        return publish(self.page, {self.section: self.text}, self.targets, write=write)
 
 
 def command(name: str, description: str | None, measure: Callable[[Path, Sizes], Report]) -> int:
@@ -65,13 +60,21 @@ def command(name: str, description: str | None, measure: Callable[[Path, Sizes],
         return measure(folder, QUICK if quick else FULL).publish(write=not quick)
 
 
+def publish(page: Path, sections: Mapping[str, str], targets: Sequence[Target], *, write: bool) -> int:
+    """Print sections of a page, write them, and return the exit code."""
+    text = filled(page, sections)
+    print("", *sections.values(), "", sep="\n\n")
+    if write:
+        page.write_text(text, encoding="utf-8")
+        say(f"wrote {', '.join(sections)} of docs/{page.name}")
+    return exit_code(targets)
+
+
 def say(text: str) -> None:
-    """Print a line of progress with the time since the start."""
     print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
@@ -82,27 +85,19 @@ def table_of(rows: Iterable[Row], *columns: tuple[str, Callable[[Row], object]])
 
 
 def shown(value: float | None, form: str, unit: str = "", missing: str = "") -> str:
-    """A figure in a cell."""
     return missing if value is None else f"{value:{form}}{unit}"
 
 
 def targets_table(found: Sequence[Target]) -> str:
-    """Each target with its measurement."""
+    """Each target with its measurement, and those that this run missed."""
     rows = ((t.text, t.wanted, t.measured, VERDICTS[t.met]) for t in found)
-    return table(("target", "wanted", "measured", "met"), rows)
-
-
-def misses(found: Sequence[Target]) -> str:
-    """The targets that this run missed."""
     missed = [f"- {t.text}: wanted {t.wanted}, measured {t.measured}." for t in found if not t.met]
-    return "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
+    summary = "\n".join(["Not met in this run:", *missed]) if missed else "All were met in this run."
+    return f"{table(('target', 'wanted', 'measured', 'met'), rows)}\n\n{summary}"
 
 
-def machine_list(facts: Sequence[str], load_averages: tuple[float, float], own: str) -> str:
-    """The machine as a list; `own` is the load that the benchmark itself makes."""
-    before, after = load_averages
-    load = f"Load average: {before:.1f} before, {after:.1f} after (the benchmark itself makes {own})"
-    return "\n".join(f"- {fact}" for fact in [*facts, load])
+def bullets(facts: Iterable[str]) -> str:
+    return "\n".join(f"- {fact}" for fact in facts)
 
 
 def exit_code(found: Iterable[Target]) -> int:
@@ -111,12 +106,10 @@ def exit_code(found: Iterable[Target]) -> int:
 
 
 def at_most(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    """A target with an upper bound."""
     return Target(text, f"at most {wanted:g}{unit}", f"{measured:.3g}{unit}", measured <= wanted)
 
 
 def at_least(text: str, wanted: float, measured: float, unit: str = " x") -> Target:
-    """A target with a lower bound."""
     return Target(text, f"at least {wanted:g}{unit}", f"{measured:.3g}{unit}", measured >= wanted)
 
 

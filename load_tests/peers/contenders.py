@@ -1,5 +1,6 @@
 """What a contender is; Sluice, the limit, and Python libraries behind the same FastAPI."""
 
+import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from load_tests.harness.jobs import Request, Verdict, Wire
-from load_tests.harness.processes import Server, Service, ended, limit_server
+from load_tests.harness.jobs import ClosedLoop, Request, Verdict, Wire
+from load_tests.harness.processes import Server, Service, limit_server
 from load_tests.harness.traffic import NDJSON, parts, post
 from load_tests.peers.examples import Example
 from tests.servers import DURABLE, free_port, valkey_server
@@ -48,6 +49,7 @@ class Contender(ABC):
 
     wire: ClassVar[Wire] = "http"
     verdict: ClassVar[Verdict] = "label"
+    program: ClassVar[str] = ""  # that it needs
 
     name: str
     group: Group
@@ -55,6 +57,7 @@ class Contender(ABC):
     same_work: str = ""  # the row of Sluice that also keeps labels as it does: on the disk, or in memory only
     about: str = ""  # a remark for its row
     items: int = 1  # examples in a request
+    package: str = ""  # of Python, that it needs
 
     @abstractmethod
     def served(self, folder: Path, connections: int) -> AbstractContextManager[Place]:
@@ -67,6 +70,18 @@ class Contender(ABC):
     @abstractmethod
     def learn(self, example: Example) -> bytes:
         """The request that teaches a label."""
+
+    def job(self, place: Place, requests: list[Request], connections: int = 1, seconds: float = 0.0) -> ClosedLoop:
+        return ClosedLoop(
+            requests=requests,
+            port=place.port,
+            connections=connections,
+            seconds=seconds,
+            marks=0,
+            wire=self.wire,
+            verdict=self.verdict,
+            folder=place.folder,
+        )
 
     def predicts(self, examples: Sequence[Example]) -> list[Request]:
         return [Request(self.predict(each), kind=PREDICT, judged=True) for each in examples]
@@ -84,6 +99,10 @@ class Contender(ABC):
 
     def absent(self) -> str:
         """Why it cannot take part, in a sentence."""
+        if self.program and not shutil.which(self.program):
+            return f"{self.program} is not installed: on Debian, `apt-get install {self.program}`"
+        if self.package and not find_spec(self.package):
+            return f"the Python package {self.package} is not installed"
         return ""
 
 
@@ -95,8 +114,8 @@ class Limit(Contender):
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
-        with ended(limit_server(folder).start()) as server:
-            yield Place(server.wait_for("POST", "/predict", b"{}").port)
+        with limit_server(folder) as server:
+            yield Place(server.port)
 
     def predict(self, example: Example) -> bytes:
         return post("/predict", b'{"features":%b}' % example.features)
@@ -111,7 +130,6 @@ class Library(Limit):
 
     learn_path: ClassVar[str] = "/learn"
     learner: str = ""
-    package: str = ""
     options: Mapping[str, float | str] = field(default_factory=dict)
     durable: bool = False  # whether a label is in a log on the disk before it is learnt and acknowledged
 
@@ -123,11 +141,8 @@ class Library(Limit):
         with ExitStack() as stack:
             if self.durable:
                 command.append(str(stack.enter_context(valkey_server(folder / "store", *DURABLE)).port))
-            server = stack.enter_context(ended(Server(command, port, folder / "learner.log").start()))
+            server = stack.enter_context(Server(command, port, folder / "learner.log").start())
             yield Place(server.wait_for("POST", "/predict", b'{"features":{}}').port)
-
-    def absent(self) -> str:
-        return "" if find_spec(self.package) else f"the Python package {self.package} is not installed"
 
 
 @dataclass(frozen=True)
@@ -143,8 +158,7 @@ class Sluice(Contender):
             settings: dict[str, object] = {}
             if not self.durable:
                 settings["redis_url"] = stack.enter_context(valkey_server(folder / "store", *IN_MEMORY)).url
-            service = stack.enter_context(ended(Service(folder, **settings).start()))
-            yield Place(service.is_ready().port)
+            yield Place(stack.enter_context(Service(folder, **settings).running()).port)
 
     def predict(self, example: Example) -> bytes:
         if self.input == "mail":
@@ -165,10 +179,7 @@ class Sluice(Contender):
 
 @dataclass(frozen=True)
 class Batches(Sluice):
-    """Many examples in a request, as a JSON array or as NDJSON.
-
-    Feedback alone tests, then trains: its answer holds the verdict from just before each label was learnt.
-    """
+    """Many examples in a request; the answer to feedback holds each verdict from just before its label was learnt."""
 
     verdict: ClassVar[Verdict] = "predicted"
     ndjson: bool = False

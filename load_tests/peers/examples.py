@@ -9,9 +9,8 @@ import numpy as np
 
 from app.features.featurizer import Kind, features_of
 from experiments.examples import rare
-from experiments.sets.files import PHISHSTORM
-from experiments.sets.mails import TREC07P
-from experiments.sets.raw import raw_mails, raw_urls
+from experiments.sets.files import PHISHSTORM, raw_urls
+from experiments.sets.mails import TREC07P, raw_mails
 
 DIGITS = 6
 SAMPLE_SEED = 1  # of the stream with 1 anomaly in 100
@@ -24,11 +23,6 @@ class Example:
     label: int
     raw: bytes
     features: bytes
-
-
-def absent() -> list[str]:
-    """Return the files that are missing."""
-    return [str(path) for source in (PHISHSTORM, TREC07P) for path in source.absent()]
 
 
 def read(kind: Kind, count: int) -> list[Example]:

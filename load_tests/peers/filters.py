@@ -1,13 +1,11 @@
 """Vowpal Wabbit's daemon, rspamd's Bayes and bogofilter."""
 
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
@@ -16,7 +14,7 @@ from typing import ClassVar
 import msgspec
 
 from load_tests.harness.jobs import Verdict, Wire
-from load_tests.harness.processes import Daemon, ended
+from load_tests.harness.processes import Daemon
 from load_tests.harness.traffic import post
 from load_tests.peers.contenders import IN_MEMORY, MAIL, Contender, Place
 from load_tests.peers.examples import Example
@@ -36,6 +34,7 @@ class VowpalWabbit(Contender):
 
     wire: ClassVar[Wire] = "lines"
     verdict: ClassVar[Verdict] = "sign"
+    package: str = "vowpalwabbit"
     options: tuple[str, ...] = ()
     weight: float = 1.0
 
@@ -52,7 +51,7 @@ class VowpalWabbit(Contender):
                 return bool(connection.recv(100))
             return False
 
-        with ended(Daemon(command, port, folder / "vw.log").start()) as daemon:
+        with Daemon(command, port, folder / "vw.log").start() as daemon:
             yield Place(daemon.wait_until(answers).port)
 
     def predict(self, example: Example) -> bytes:
@@ -60,9 +59,6 @@ class VowpalWabbit(Contender):
 
     def learn(self, example: Example) -> bytes:
         return _line(b"1 %g " % self.weight if example.label > 0 else b"-1 ", example)
-
-    def absent(self) -> str:
-        return "" if find_spec("vowpalwabbit") else "the Python package vowpalwabbit is not installed"
 
 
 def _line(head: bytes, example: Example) -> bytes:
@@ -76,6 +72,7 @@ class Rspamd(Contender):
     """Only its Bayes, by its controller over HTTP: no rules, no lookups. Its words are in a Valkey of its own."""
 
     verdict: ClassVar[Verdict] = "bayes"
+    program: ClassVar[str] = "rspamd"
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - any number
@@ -89,7 +86,7 @@ class Rspamd(Contender):
             given = Template(RSPAMD.read_text(encoding="utf-8"))  # it fills in SHAREDIR itself
             text = given.safe_substitute(folder=folder, port=port, store_port=store.port)
             configuration.write_text(text, encoding="utf-8")
-            with ended(Daemon(command, port, folder / "daemon.log").start()) as daemon:
+            with Daemon(command, port, folder / "daemon.log").start() as daemon:
                 yield Place(daemon.wait_for("GET", "/ping", patience_seconds=RSPAMD_SECONDS).port)
 
     def predict(self, example: Example) -> bytes:
@@ -98,9 +95,6 @@ class Rspamd(Contender):
     def learn(self, example: Example) -> bytes:
         return post("/learnspam" if example.label > 0 else "/learnham", example.raw, MAIL)
 
-    def absent(self) -> str:
-        return _not_installed("rspamd")
-
 
 @dataclass(frozen=True)
 class Bogofilter(Contender):
@@ -108,6 +102,7 @@ class Bogofilter(Contender):
 
     wire: ClassVar[Wire] = "programs"
     verdict: ClassVar[Verdict] = "probability"
+    program: ClassVar[str] = "bogofilter"
 
     @contextmanager
     def served(self, folder: Path, connections: int) -> Iterator[Place]:  # noqa: ARG002 - there is no server
@@ -120,10 +115,3 @@ class Bogofilter(Contender):
 
     def learn(self, example: Example) -> bytes:
         return BOGOFILTER % (b"-s" if example.label > 0 else b"-n", example.raw)
-
-    def absent(self) -> str:
-        return _not_installed("bogofilter")
-
-
-def _not_installed(program: str) -> str:
-    return "" if shutil.which(program) else f"{program} is not installed: on Debian, `apt-get install {program}`"

@@ -89,7 +89,6 @@ def application(learner: RiverFtrl | Sgd, log: Redis | None = None) -> FastAPI:
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
-    """Serve until the process is ended."""
     if name == "vw":  # what `vw --daemon --foreground` does: the Python package has the library, but no program
         from vowpalwabbit import Workspace  # noqa: PLC0415 - only this daemon needs it
 

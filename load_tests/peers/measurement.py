@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop, Done, Request, percentiles_of
+from load_tests.harness.jobs import Done, Request, percentiles_of
 from load_tests.harness.report import say
 from load_tests.harness.sizes import BATCH, Sizes
 from load_tests.harness.traffic import parts
@@ -58,7 +58,6 @@ def play(folder: Path, rows: Rows, contenders: Sequence[Contender], stream: Stre
 
 
 def load(folder: Path, rows: Rows, contenders: Sequence[Contender], examples: Sequence[Example], sizes: Sizes) -> None:
-    """Score, then teach, over many connections."""
     taught, fresh = examples[: sizes.taught], fresh_examples(examples[sizes.taught :], sizes.rounds)
     rounds = [Round(f"teaching {len(taught):,} examples", lambda each: each.learns(taught))]
     for number, some in enumerate(fresh, 1):
@@ -124,16 +123,7 @@ def take_turns(
 
 def _done(contender: Contender, place: Place, given: Round, connections: int) -> Done:
     """A load is tried twice: a connection may be lost while all cores are busy. A stream is learnt only once."""
-    job = ClosedLoop(
-        wire=contender.wire,
-        verdict=contender.verdict,
-        requests=given.requests(contender),
-        port=place.port,
-        folder=place.folder,
-        connections=connections if given.seconds else 1,
-        seconds=given.seconds,
-        marks=0,
-    )
+    job = contender.job(place, given.requests(contender), connections if given.seconds else 1, given.seconds)
     try:
         done = run(job)
     except FAILURES as error:

@@ -90,8 +90,6 @@ class Table:
 
 
 def render(found: Table) -> str:
-    """A line for every contender."""
-
     def rate(work: str, header: str) -> tuple[str, Callable[[Row], str]]:
         return header, lambda row: f"{median(row.rates[work]):,.0f}" if work in row.rates else "-"
 
@@ -131,7 +129,6 @@ def _balanced(row: Row, stream: str) -> str:
 
 
 def remark(table: Table, row: Row) -> str:
-    """What to know about a row, and where it is ahead."""
     if row.absent:
         return f"Not measured: {row.absent}"
     parts = (row.contender.about, _faster(table, row), *_more_accurate(table, row))

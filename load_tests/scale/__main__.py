@@ -1,7 +1,4 @@
-"""Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md.
-
-The results are kept in build/scale.json, from which --again makes the pages anew.
-"""
+"""Measure how far the service scales: tables and plots for docs/performance.md, a plan for docs/scaling.md."""
 
 import argparse
 import subprocess
@@ -12,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.processes import workspace
 from load_tests.harness.report import DOCS, STARTED, say, write_section
 from load_tests.harness.sizes import FULL, QUICK, Sizes
@@ -37,7 +34,6 @@ STEPS = {  # by the field of the results; the quiet ones first
 
 
 def main() -> int:
-    """Measure, or read what was measured; print the sections, and write them unless it is a trial."""
     options = _options()
     if options.again:
         results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
@@ -58,15 +54,14 @@ def main() -> int:
 
 
 def run(folder: Path, sizes: Sizes) -> Results:
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     found: dict[str, Any] = {}
     for name, (text, measure) in STEPS.items():
         say(text)
         found[name] = measure(folder / name, sizes)
     return Results(
         sizes=sizes,
-        machine=machine.description(PACKAGES),
-        load_averages=(load_before, machine.load_average()),
+        machine=machine.facts("1 to 2"),
         minutes=(time.monotonic() - STARTED) / 60.0,
         **found,
     )

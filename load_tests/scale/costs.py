@@ -17,7 +17,7 @@ from load_tests.harness.jobs import ConstantRate, Request
 from load_tests.harness.processes import processor_seconds, resident_bytes
 from load_tests.harness.sizes import CONNECTIONS, SEED, Sizes
 from load_tests.harness.traffic import NOT_KEPT, examples, feedback, predict, zipf
-from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured, body, busy_cores, by_kind, in_turns
+from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured, busy_cores, by_kind, in_turns
 from load_tests.scale.results import (
     CLUSTER,
     ONE_SERVER,
@@ -65,14 +65,17 @@ def measure_workers(folder: Path, sizes: Sizes) -> dict[int, Costs]:
 
 
 def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
-    stored, loads = {}, {}
+    stored, loaded, loads = {}, {}, {}
     with Measured(folder, memory_budget_bytes=BUDGET).running() as service:
         for features in sizes.model_sizes:
             before = service.store_bytes()
             service.import_model(f"model-{features}", features)
             stored[features] = service.store_bytes() - before
         service.restart()  # what the import took is no memory of the models
-        loaded = {features: _load(service, f"model-{features}") for features in sizes.model_sizes}
+        for features in sizes.model_sizes:
+            before = resident_bytes(service.pid)
+            seconds = service.seconds("POST", "/predict", Request(predict(SHORT, f"model-{features}")).body)
+            loaded[features] = resident_bytes(service.pid) - before, seconds
         for features in sizes.model_sizes:
             kinds = by_kind(examples(EXAMPLES, features), [f"model-{features}"])
             loads[features] = service, {kind: kinds[kind] for kind in (Kind.PREDICT, Kind.FEEDBACK)}
@@ -85,19 +88,12 @@ def measure_models(folder: Path, sizes: Sizes) -> list[ModelFound]:
     return found
 
 
-def _load(service: Measured, tenant: str) -> tuple[int, float]:
-    """The memory that a tenant takes in the worker, and the seconds until its first answer."""
-    before = resident_bytes(service.pid)
-    seconds = service.seconds("POST", "/predict", body(predict(SHORT, tenant)))
-    return resident_bytes(service.pid) - before, seconds
-
-
 def measure_examples(folder: Path, sizes: Sizes) -> list[ExampleFound]:
     kinds, lengths = {}, {}
     for features in sizes.example_sizes:
         count = min(max(FEATURES_IN_ALL // features, LEAST), MOST)
         kinds[features] = by_kind(examples(count, VOCABULARY, features=features, seed=[SEED, features]), ["long"])
-        lengths[features] = sum(len(body(request)) for request in kinds[features][Kind.PREDICT]) // count
+        lengths[features] = sum(len(Request(request).body) for request in kinds[features][Kind.PREDICT]) // count
     with Measured(folder).running() as service:
         service.import_model("long", VOCABULARY)
         costs = in_turns({features: (service, kinds[features]) for features in sizes.example_sizes}, sizes)
@@ -120,7 +116,8 @@ def _tenants(copies: Copies, tenants: int, stored: int, sizes: Sizes) -> Tenants
     service = copies.service
     start_seconds, empty, before = service.restart(), resident_bytes(service.pid), service.work()
     copies.load(tenants, LOAD_CONNECTIONS)
-    used, resident, idle = service.work().since(before), resident_bytes(service.pid), service.idle(sizes.idle_seconds)
+    used, resident = service.work().since(before), resident_bytes(service.pid)
+    idle = busy_cores(service.work, sizes.idle_seconds)
     rng, some = np.random.default_rng([SEED, tenants]), examples(EXAMPLES)
     drawn = {
         Kind.POPULAR: (rng.choice(tenants, REQUESTS, p=zipf(tenants)), b""),
@@ -160,7 +157,7 @@ def measure_following(folder: Path, sizes: Sizes) -> list[FollowingFound]:
             first, second = (Measured(folder / f"{number}-{each}", pids, redis_url=url) for each in ("first", "second"))
             alone = busy_cores(partial(_store_work, pids), sizes.idle_seconds).store
             services[name] = stack.enter_context(first.running())
-            idle = first.idle(sizes.idle_seconds)
+            idle = busy_cores(first.work, sizes.idle_seconds)
             first.send(first_labels, 8)
             with second.running():
                 found[name] = alone, idle, *_follow(first, second, requests[Kind.FEEDBACK], sizes)
@@ -169,16 +166,13 @@ def measure_following(folder: Path, sizes: Sizes) -> list[FollowingFound]:
 
 
 def _follow(first: Measured, second: Measured, labels: list[bytes], sizes: Sizes) -> Follower:
-    """What the second service uses without labels, and while the first one gets labels; and what a label adds.
-
-    A label adds no less than what could be chance, which is how much the rounds without labels differ.
-    """
+    """What the second service uses without labels, and while the first one gets labels; and what a label adds."""
     quiet, busy = [], []
     for _ in range(sizes.scale_rounds):
-        quiet.append(second.idle(sizes.idle_seconds))
+        quiet.append(busy_cores(second.work, sizes.idle_seconds))
         busy.append(_labelled(first, second, labels, sizes.idle_seconds))
     added = sum(more.workers - less.workers for more, less in zip(busy, quiet, strict=True)) / sizes.scale_rounds
-    cores = [each.workers for each in quiet]
+    cores = [each.workers for each in quiet]  # as far as these differ, what a label adds may be chance
     least = max(max(cores) - min(cores), TICK_SECONDS / sizes.idle_seconds)
     return _mean(quiet), _mean(busy), 1e6 * max(added, least) / LABELS_PER_SECOND
 
@@ -194,7 +188,7 @@ def _labelled(first: Measured, second: Measured, labels: list[bytes], seconds: f
     with ThreadPoolExecutor(1) as beside:
         load = beside.submit(client.run, job)
         time.sleep(2 * AROUND_SECONDS)  # the client has to start, too
-        found = second.idle(seconds)
+        found = busy_cores(second.work, seconds)
         load.result()
     return found
 

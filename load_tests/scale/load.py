@@ -1,19 +1,19 @@
 """Services under load: their requests and models, and what workers and store use of processors and memory."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import redis
 
+from app.storage.embedded.orphans import socket_path
 from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import client
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles
-from load_tests.harness.processes import Service, ended, processor_seconds
+from load_tests.harness.processes import Service, processor_seconds
 from load_tests.harness.sizes import CONNECTIONS, Sizes
 from load_tests.harness.traffic import NOT_KEPT, feedback, labelled, model_file, predict
 from load_tests.harness.wrk import wrk
@@ -34,14 +34,7 @@ class Measured(Service):
         super().__init__(folder, **NEVER, **settings)
         self._stores = stores
 
-    @contextmanager
-    def running(self) -> Iterator[Self]:
-        """Start it, and end it after this block."""
-        with ended(self.start()):
-            yield self.is_ready()
-
     def restart(self) -> float:
-        """Kill and start; return the seconds until it is ready."""
         self.kill()
         start = time.perf_counter()
         self.start().is_ready()
@@ -54,11 +47,8 @@ class Measured(Service):
         workers = {self.pid, *descendants(self.pid)} - stores - passing
         return Work(*(sum(map(processor_seconds, pids)) for pids in (workers, stores)))
 
-    def idle(self, seconds: float) -> Work:
-        return busy_cores(self.work, seconds)
-
     def store(self) -> "redis.Redis":
-        return redis.Redis(unix_socket_path=str(self.socket))
+        return redis.Redis(unix_socket_path=str(socket_path(self.folder)))
 
     def store_bytes(self) -> int:
         with self.store() as store:
@@ -73,7 +63,6 @@ class Measured(Service):
         return time.perf_counter() - start
 
     def send(self, requests: Iterable[bytes], connections: int) -> Percentiles:
-        """Send each request once; return the latencies."""
         job = ClosedLoop(port=self.port, requests=list(map(Request, requests)), connections=connections)
         return percentiles(client.run(job).latencies())
 
@@ -122,16 +111,9 @@ def by_kind(examples: Sequence[bytes], tenants: Sequence[str]) -> dict[Kind, lis
     }
 
 
-def body(request: bytes) -> bytes:
-    return request.partition(b"\r\n\r\n")[2]
-
-
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Tenants of one size. The first is imported, the others are copied inside the store: to import all takes long.
-
-    In the memory of a worker they share nothing.
-    """
+    """Tenants of one size that share no memory. One is imported; the others are copied in the store, which is fast."""
 
     service: Measured
     features: int
@@ -152,5 +134,4 @@ class Copies:
                 raise RuntimeError("a tenant could not be copied inside the store")
 
     def load(self, count: int, connections: int) -> Percentiles:
-        """Send each of the first tenants one request, which loads it; return the latencies."""
         return self.service.send((predict(SHORT, self.name(number), NOT_KEPT) for number in range(count)), connections)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from load_tests.harness.report import machine_list, table, table_of
+from load_tests.harness.report import bullets, table, table_of
 from load_tests.harness.traffic import FEATURES as EXAMPLE_FEATURES
 from load_tests.scale.assumptions import DAY_SECONDS, FEATURES, GIB, Assumptions, UnitCosts, event_bytes
 from load_tests.scale.plan import Plan, Popularity, bill, by_ranges, ceilings, limits, shards_for
@@ -25,7 +25,7 @@ KIB = 1024.0
 def scale_section(results: Results) -> str:
     sizes, models, examples = results.sizes, results.models, results.examples
     parts = [
-        machine_list(results.machine, results.load_averages, own="1 to 2"),
+        bullets(results.machine),
         f"The run took {results.minutes:.0f} minutes. Rounds: {sizes.scale_rounds}, of {sizes.wrk_seconds:g} s each.",
         "### Workers",
         *_workers(results),
@@ -61,7 +61,6 @@ def scale_section(results: Results) -> str:
 
 
 def _costs(header: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Costs]]) -> str:
-    """A row for each kind of request."""
     cells = ((*first, kind, *_cost(cost)) for first, costs in rows for kind, cost in costs.items())
     return table((*header, *COSTS), cells)
 
@@ -71,7 +70,6 @@ def _cost(cost: Cost) -> tuple[str, ...]:
 
 
 def _workers(results: Results) -> tuple[str, str]:
-    """One worker beside two, and how much more two serve."""
     one, two = results.workers[1], results.workers[2]
     rows = (
         (load, workers, *_cost(costs[load]), costs[load].client.text(2))

@@ -1,7 +1,4 @@
-"""From what was measured to a billion predictions a day: how many workers, how many shards, and what they cost.
-
-Pure functions of what is assumed (`Assumptions`) and what was measured (`UnitCosts`).
-"""
+"""From what was measured to a billion predictions a day: how many workers, how many shards, and what they cost."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -168,10 +165,7 @@ def bytes_by_tenant(costs: UnitCosts, assumed: Assumptions, popularity: Populari
 
 
 def writes_by_tenant(costs: UnitCosts, assumed: Assumptions, popularity: Popularity) -> Floats:
-    """The share of a store's time that a tenant's durable writes take at the peak.
-
-    Predictions of a tenant within a moment are written as one block: the busiest are cheaper than they look.
-    """
+    """The share of a store's time for a tenant's durable writes at the peak; predictions of a moment are one block."""
     labels, kept = assumed.labels * popularity.shares, assumed.keep * assumed.predictions * popularity.shares
     blocks = -np.expm1(-kept * WRITE_SECONDS) / WRITE_SECONDS
     found: Floats = (

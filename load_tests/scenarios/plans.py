@@ -84,13 +84,11 @@ class Book:
         return len(self._labels)
 
     def next(self, now: float) -> Ask:
-        """A label that is due, else the next request in turn."""
         if self._labels and self._labels[0][0] <= now:
             return heapq.heappop(self._labels)[2]
         return next(self._asks)
 
     def enter(self, ask: Ask, answer: bytes, now: float) -> None:
-        """Count a good answer; queue its label."""
         if ask.is_label:
             self.labels += ask.items
         else:

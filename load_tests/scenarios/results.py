@@ -17,7 +17,6 @@ RULE = re.compile(r"(\S+) / (\S+) (<=|>=) ([\d.]+)(?: on (\d+) cores)?")
 
 
 def figures(found: Found, loads: int, miscounted: int) -> Figures:
-    """The figures that Locust and the service have counted in one scenario."""
     total = found.total
     by_name = {"": total} | {f"{name}.": counted for name, counted in found.names.items()}
     return {f"{name}{each}": getattr(counted, each) for name, counted in by_name.items() for each in OF_A_NAME} | {
@@ -29,8 +28,6 @@ def figures(found: Found, loads: int, miscounted: int) -> Figures:
 
 
 def figures_table(found: Mapping[str, Figures]) -> str:
-    """A line for each scenario."""
-
     def number(measure: str, form: str) -> Callable[[tuple[str, Figures]], str]:
         return lambda row: shown(row[1].get(measure), form)
 
@@ -73,7 +70,6 @@ class Threshold:
 
     @property
     def scenarios(self) -> set[str]:
-        """Those that must have been played."""
         return {self.figure.partition(".")[0], self.beside.partition(".")[0]}
 
     def of(self, scenario: str) -> "Threshold":
@@ -83,7 +79,8 @@ class Threshold:
 
     def judged(self, found: Mapping[str, Figures]) -> Target:
         """Whether a run met it. A missing figure is a miss."""
-        figure, beside = (_figure(found, name) for name in (self.figure, self.beside))
+        names = (name.partition(".") for name in (self.figure, self.beside))
+        figure, beside = (found[scenario].get(measure) for scenario, _, measure in names)
         target = (at_most if self.is_most else at_least)(self.text, self.bound, (figure or 0.0) / (beside or 1.0))
         return target if figure is not None and beside else replace(target, measured="nothing", met=False)
 
@@ -99,13 +96,7 @@ def judge(thresholds: Iterable[Threshold], found: Mapping[str, Figures], cores: 
     ]
 
 
-def _figure(found: Mapping[str, Figures], name: str) -> float | None:
-    scenario, _, measure = name.partition(".")
-    return found[scenario].get(measure)
-
-
 def read_thresholds(path: Path) -> list[Threshold]:
-    """The thresholds of a file."""
     found = []
     for text, rule in tomllib.loads(path.read_text(encoding="utf-8"))["thresholds"].items():
         if (match := RULE.fullmatch(rule)) is None:

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from load_tests.harness.client import call, run, run_module
 from load_tests.harness.jobs import ClosedLoop, Request
-from load_tests.harness.processes import Service, ended
+from load_tests.harness.processes import Service
 from load_tests.harness.report import say
 from load_tests.harness.shares import NoShares, held, workers_of
 from load_tests.harness.wrk import Peak, installed, wrk
@@ -46,12 +46,11 @@ class Stage:
     kept: dict[str, tuple[Service, list[bytes]]] = field(default_factory=dict)  # those for wrk, and what it sends
 
     def play(self, name: str) -> Figures:
-        """Start a service, teach its tenants, and run Locust. A service with a peak rate stays for wrk."""
         scenario = SCENARIOS[name]
         asks = scenario.asks(self.seconds)
         say(f"{name}: {scenario.text}")
         with ExitStack() as stack:
-            service = stack.enter_context(ended(Service(self.folder / name, **scenario.settings).start())).is_ready()
+            service = stack.enter_context(Service(self.folder / name, **scenario.settings).running())
             taught = [Request(ask.http) for ask in teaching(asks, TAUGHT)]
             say(f"  teaching its tenants {len(taught):,} labels")
             run(ClosedLoop(port=service.port, requests=taught, connections=scenario.users))
@@ -116,7 +115,6 @@ def _counts(port: int) -> Counts:
 
 
 def parse_counts(text: str) -> Counts:
-    """The counts in the text of /metrics."""
     found: Counts = Counter()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

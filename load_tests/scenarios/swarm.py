@@ -37,7 +37,6 @@ def user_class(book: Book) -> type[FastHttpUser]:
 
 
 def play(plan: Plan) -> Found:
-    """Run the users, wait for their last answers, and write Locust's page."""
     book = Book(plan.asks)
     environment = Environment(
         user_classes=[user_class(book)], host=f"http://127.0.0.1:{plan.port}", stop_timeout=PATIENCE_SECONDS

@@ -32,7 +32,6 @@ HOT = "hot"
 
 
 def scoring(_run_seconds: float) -> list[Ask]:
-    """Predictions, evenly for some tenants."""
     return [_predict(tenant, features) for tenant, features in _evenly(EVEN_TENANTS)]
 
 
@@ -47,7 +46,6 @@ def feedback(run_seconds: float) -> list[Ask]:
 
 
 def batch(_run_seconds: float) -> list[Ask]:
-    """Batches of predictions."""
     body = b'{"tenant":"%b","items":[%b]}'
     return [
         Ask("batch", "/predict/batch", tenant, body % (tenant.encode(), b",".join(items)), BATCH)
@@ -56,7 +54,6 @@ def batch(_run_seconds: float) -> list[Ask]:
 
 
 def ndjson(_run_seconds: float) -> list[Ask]:
-    """The same batches, a line for each prediction."""
     return [
         Ask("ndjson", f"/predict/batch?tenant={tenant}", tenant, b"\n".join(items) + b"\n", BATCH, NDJSON)
         for tenant, items in _in_batches()
@@ -64,10 +61,7 @@ def ndjson(_run_seconds: float) -> list[Ask]:
 
 
 def mixed(_run_seconds: float) -> list[Ask]:
-    """A day: one request in 100 is feedback, and the popularity of tenants follows Zipf's law.
-
-    Feedback carries its features, so that a client that sends fixed bytes can send the same day.
-    """
+    """A day: 1 request in 100 is feedback, with its features, since wrk sends fixed bytes; popularity is Zipf's."""
     rng = np.random.default_rng(SEED)
     numbers = rng.choice(MIXED_TENANTS, REQUESTS, p=zipf(MIXED_TENANTS)).tolist()
     tenants = [f"zipf-{number:03d}" for number in numbers]

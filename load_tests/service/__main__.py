@@ -1,7 +1,4 @@
-"""Measure the service beside a bare FastAPI route; print the ratios, write them into docs/performance.md.
-
-Exits with 1 if a target was missed.
-"""
+"""Measure the service beside a bare FastAPI route, and write docs/performance.md; 1 if a target was missed."""
 
 import os
 import sys
@@ -9,8 +6,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from load_tests.harness import machine
-from load_tests.harness.report import Report, command, machine_list, say
+from load_tests.harness.machine import Machine
+from load_tests.harness.report import Report, command, say
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes, tenants
 from load_tests.service.results import STARTS, Results, parts, targets
@@ -21,8 +18,7 @@ SYNCS = 200
 
 def measure(folder: Path, sizes: Sizes) -> Report:
     """Measure everything, the quiet things first."""
-    load_before = machine.load_average()
-    facts = [*machine.description(PACKAGES), f"Disk: writing 4 KiB takes {_sync_microseconds(folder):.0f} us (median)"]
+    machine, disk = Machine(*PACKAGES), f"Disk: writing 4 KiB takes {_sync_microseconds(folder):.0f} us (median)"
     say("starting with an empty store")
     empty = [tenants.empty_start_seconds(folder / f"empty-{k}") for k in range(sizes.repeats)]
     say("putting every route under load, in turns with the limit")
@@ -37,8 +33,7 @@ def measure(folder: Path, sizes: Sizes) -> Report:
     say(f"making {sizes.tenants:,} tenants, and sending each a prediction")
     many = tenants.measure_many(folder / "many", sizes)
     results = Results(sizes, compared, dict(zip(STARTS, (empty, restarts, crashes), strict=True)), stalls, many)
-    facts_list = machine_list(facts, (load_before, machine.load_average()), own="1 to 2")
-    return Report("service", facts_list, targets(results), parts(results))
+    return Report("service", machine.facts("1 to 2", disk), targets(results), parts(results))
 
 
 def _sync_microseconds(folder: Path) -> float:

@@ -31,7 +31,6 @@ class Results:
 
 
 def targets(results: Results) -> list[Target]:
-    """All targets of the service."""
     found, sizes, many = results.routes, results.sizes, results.many
     empty, restart, crash = (max(results.starts[name]) for name in STARTS)
     limit, predict, batch = found[routes.LIMIT], found[routes.PREDICT], found[routes.PREDICT_BATCH]
@@ -59,7 +58,6 @@ def targets(results: Results) -> list[Target]:
 
 
 def parts(results: Results) -> dict[str, str]:
-    """The tables by title."""
     stalls, sizes, many = results.stalls, results.sizes, results.many
     starts = ((name, ", ".join(f"{each:.2f}" for each in seconds)) for name, seconds in results.starts.items())
     taken = ", ".join(f"{each:.1f}" for each in stalls.snapshot_seconds)
@@ -84,8 +82,6 @@ def parts(results: Results) -> dict[str, str]:
 
 
 def _routes_table(found: dict[str, Series]) -> str:
-    """Each load beside the limit."""
-
     def beside(name: str, series: Series) -> str:
         return f"{ratio(series, found[routes.LONG_LIMIT if name == routes.LONG_PREDICT else routes.LIMIT]):.2f} x"
 

@@ -9,7 +9,7 @@ from statistics import median
 from load_tests.harness import traffic
 from load_tests.harness.client import run
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles_of
-from load_tests.harness.processes import Server, Service, ended, limit_server, processor_seconds
+from load_tests.harness.processes import Server, Service, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
 
 LINES = 500  # of an NDJSON request: longer than a batch, short enough to count answers within a load
@@ -61,7 +61,6 @@ Series = list[Measured]  # the same load in every round
 
 
 def middle(series: Series, figure: str) -> float:
-    """The median of a figure."""
     return median(float(getattr(each, figure)) for each in series)
 
 
@@ -79,10 +78,7 @@ def ratio(ours: Series, theirs: Series, figure: str = "rate") -> float:
 
 
 def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
-    """Run every load once in every round."""
-    with ended(limit_server(folder).start()) as limit, ended(Service(folder / "routes").start()) as service:
-        limit.wait_for("POST", "/predict", b"{}")
-        service.is_ready()
+    with limit_server(folder) as limit, Service(folder / "routes").running() as service:
         loads = _loads(limit, service, sizes.load_seconds)
         for tenant in ("asked", "taught"):
             taught = traffic.feedback_batches(traffic.examples(EXAMPLES), tenant, 500)
@@ -100,7 +96,6 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
 
 
 def measure(load: Load) -> Measured:
-    """Run a load once."""
     store_pid = load.server.valkey_pid if isinstance(load.server, Service) else None
     pids = [load.server.pid, *([store_pid] if store_pid else [])]
     before = [processor_seconds(pid) for pid in pids]

@@ -9,27 +9,23 @@ from itertools import cycle
 from pathlib import Path
 
 import msgspec
-import redis
 
-from app.storage.redis_keys import TENANTS, keys_of
 from load_tests.harness import traffic
 from load_tests.harness.client import call, run
 from load_tests.harness.jobs import ClosedLoop, ConstantRate, Percentiles, Request, percentiles_of
-from load_tests.harness.processes import Service, ended, resident_bytes
+from load_tests.harness.processes import Service, resident_bytes
 from load_tests.harness.sizes import Sizes
+from load_tests.scale.load import Copies, Measured
 
 LARGE, OTHER = "large", "other"
-NEVER = {"snapshot_every_events": 1_000_000_000, "snapshot_every_seconds": 31_536_000}
 TAIL_BATCH = 500
 FIRST = traffic.predicts(traffic.examples(1), LARGE)[0].body
-BINARY = "application/octet-stream"
 
 PER_SECOND = 300.0
 EXAMPLES = 1000
 BEFORE_SECONDS = 1.0  # of traffic before the snapshot, with the start of the client
 WARM_UP_SECONDS = 1.0  # for a new tenant and the first feedback after a start
 
-MODELS = 50  # different ones; tenants share nothing in memory, even with equal models
 BUDGET = "4GiB"  # no tenant leaves memory
 
 
@@ -52,20 +48,16 @@ class ManyTenants:
 
 
 def empty_start_seconds(folder: Path) -> float:
-    """From the start of the process to ready, with an empty store."""
     start = time.perf_counter()
-    with ended(Service(folder).start()) as service:
-        service.is_ready()
+    with Service(folder).running():
         return time.perf_counter() - start
 
 
 @contextmanager
-def large_tenant(folder: Path, sizes: Sizes) -> Iterator[Service]:
+def large_tenant(folder: Path, sizes: Sizes) -> Iterator[Measured]:
     """A running service with the large tenant, which takes no snapshots by itself."""
-    with ended(Service(folder, **NEVER).start()) as service:
-        service.is_ready()
-        model = traffic.model_file(range(sizes.large_features))
-        call(service.port, "POST", f"/tenants/{LARGE}/import", model, BINARY)
+    with Measured(folder).running() as service:
+        service.import_model(LARGE, sizes.large_features)
         examples = traffic.examples(sizes.tail_events // 2, sizes.large_features)  # each comes with both labels
         tail = traffic.feedback_batches(examples, LARGE, TAIL_BATCH)
         run(ClosedLoop(port=service.port, requests=tail, marks=0))
@@ -91,7 +83,7 @@ def restart_seconds(service: Service, *, with_store: bool) -> float:
     return seconds
 
 
-def measure_stalls(service: Service, sizes: Sizes) -> Stalls:
+def measure_stalls(service: Measured, sizes: Sizes) -> Stalls:
     """Constant traffic around the large tenant, in turns without and with a snapshot in the middle."""
     examples = traffic.examples(EXAMPLES, sizes.large_features)
     kinds = {
@@ -102,54 +94,29 @@ def measure_stalls(service: Service, sizes: Sizes) -> Stalls:
     job = ConstantRate(port=service.port, kinds=kinds, per_second=PER_SECOND, seconds=sizes.snapshot_seconds)
     run(msgspec.structs.replace(job, seconds=WARM_UP_SECONDS))
     quiet, disturbed, taken = [], [], []
+
+    def snapshot_seconds() -> float:
+        time.sleep(BEFORE_SECONDS)
+        return service.seconds("POST", f"/tenants/{LARGE}/snapshot")
+
     for _ in range(sizes.repeats):
         quiet.append(run(job))
         with ThreadPoolExecutor(1) as beside:
-            snapshot = beside.submit(_snapshot_seconds, service)
+            snapshot = beside.submit(snapshot_seconds)
             disturbed.append(run(job))
             taken.append(snapshot.result())
     without, with_snapshot = ({kind: percentiles_of(some, kind) for kind in kinds} for some in (quiet, disturbed))
     return Stalls(without, with_snapshot, taken)
 
 
-def _snapshot_seconds(service: Service) -> float:
-    time.sleep(BEFORE_SECONDS)
-    start = time.perf_counter()
-    call(service.port, "POST", f"/tenants/{LARGE}/snapshot")
-    return time.perf_counter() - start
-
-
 def measure_many(folder: Path, sizes: Sizes) -> ManyTenants:
-    """Make many tenants, restart, and send each one prediction."""
-    with ended(Service(folder, memory_budget_bytes=BUDGET, auto_create_tenants=False).start()) as service:
-        service.is_ready()
-        _make_tenants(service, sizes)
-        service.kill()
-        service.start()
-        service.is_ready()
+    with Measured(folder, memory_budget_bytes=BUDGET, auto_create_tenants=False).running() as service:
+        copies = Copies(service, sizes.tenant_features)
+        copies.make(range(sizes.tenants))
+        service.restart()
         empty = resident_bytes(service.pid)
-        names = map(_name, range(sizes.tenants))
+        names = map(copies.name, range(sizes.tenants))
         asked = zip(names, cycle(traffic.examples(100)))  # as long as the first
         requests = [Request(traffic.predict(features, name, traffic.NOT_KEPT)) for name, features in asked]
         loading = percentiles_of([run(ClosedLoop(port=service.port, requests=requests))])
         return ManyTenants(resident_bytes(service.pid), empty, loading)
-
-
-def _make_tenants(service: Service, sizes: Sizes) -> None:
-    """Import some, and copy them inside the store: to import all would take longer than to measure them."""
-    size = sizes.tenant_features
-    for number in range(MODELS):
-        model = traffic.model_file(range(number * size, (number + 1) * size))
-        call(service.port, "POST", f"/tenants/{_name(number)}/import", model, BINARY)
-    with redis.Redis(unix_socket_path=str(service.socket)) as store, store.pipeline(transaction=False) as pipeline:
-        for number in range(MODELS, sizes.tenants):
-            source, tenant = keys_of(_name(number % MODELS)), keys_of(_name(number))
-            for kind in ("meta", "headers", "chunks"):
-                pipeline.copy(getattr(source, kind), getattr(tenant, kind))
-            pipeline.zadd(TENANTS, {_name(number): 0})
-        if not all(pipeline.execute()):
-            raise RuntimeError("a tenant could not be copied inside the store")
-
-
-def _name(number: int) -> str:
-    return f"tenant-{number:05d}"

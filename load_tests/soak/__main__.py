@@ -1,7 +1,4 @@
-"""Load three services for long, restart them, let their store fail over, and check whether anything was lost.
-
-A run of the default length writes its section of docs/performance.md. Exits with 1 if a promise was not kept.
-"""
+"""Load services while they restart and their store fails over; a run of default length writes docs/performance.md."""
 
 import argparse
 import asyncio
@@ -13,9 +10,9 @@ from pathlib import Path
 import uvloop
 
 from load_tests.cluster.logs import appended_again
-from load_tests.harness import machine
+from load_tests.harness.machine import Machine
 from load_tests.harness.processes import workspace
-from load_tests.harness.report import machine_list, say
+from load_tests.harness.report import say
 from load_tests.soak.client import CLIENTS, PER_SECOND, Load
 from load_tests.soak.deployment import PATIENCE_SECONDS, SERVICES, deployed, until
 from load_tests.soak.disturbances import disturb, planned
@@ -34,17 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not LEAST_SECONDS <= options.seconds <= MOST_SECONDS:
         parser.error(f"--seconds {options.seconds:g} is not from {LEAST_SECONDS:g} to {MOST_SECONDS:g}")
-    load_before = machine.load_average()
+    machine = Machine(*PACKAGES)
     with workspace("soak") as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if options.keep:
             options.keep.mkdir(parents=True)
         outcome = runner.run(run(options.keep or folder, options.seconds))
-    facts = machine_list(machine.description(PACKAGES), (load_before, machine.load_average()), own="less than 1")
-    return report(outcome, facts).publish(write=options.seconds == SECONDS)
+    return report(outcome, machine.facts("less than 1")).publish(write=options.seconds == SECONDS)
 
 
 async def run(folder: Path, seconds: float) -> Outcome:
-    """Start everything, load and disturb it for so long, and compare what is left."""
     say(f"starting a primary, its replica, a Sentinel, and {SERVICES} services")
     with deployed(folder, seconds) as deployment:
         load = Load([node.port for node in deployment.nodes])

@@ -92,10 +92,7 @@ class Client:
         return ""
 
     async def give(self, *labels: Label) -> None:
-        """Send a label, or a batch of one tenant, until it is acknowledged, always under the same ids.
-
-        A batch goes into the log as a whole, or not at all.
-        """
+        """Send labels of one tenant until they are acknowledged, under the same ids; a batch is logged as a whole."""
         form = "in batches" if len(labels) > 1 else "by prediction_id" if labels[0].prediction_id else "with features"
         deadline = time.monotonic() + LABEL_SECONDS
         while time.monotonic() < deadline:
@@ -176,7 +173,6 @@ class Load:
         self._enough.set()
 
     async def run(self) -> None:
-        """Send requests until `stop`, and return when all are answered."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 for number in range(CLIENTS):

@@ -47,7 +47,6 @@ class Step:
 
 
 def planned(seconds: float) -> list[Step]:
-    """Everything that happens in a run of this length, in order."""
     gap, times = max(GAP * seconds, LEAST_GAP_SECONDS), []
     for first, last in (BEFORE, AFTER):
         at = first * seconds

@@ -63,16 +63,13 @@ class Watch:
             self.begin(node)
 
     def begin(self, node: Service) -> None:
-        """A service is ready."""
         self._running[node.folder.name] = Period(node.folder.name, time.monotonic())
         self.periods.append(self._running[node.folder.name])
 
     def end(self, node: Service) -> None:
-        """A service is about to be stopped."""
         del self._running[node.folder.name]
 
     async def run(self) -> None:
-        """Sample every second until cancelled."""
         ledger, before = self._ledger, 0
         for number in count():
             await self._sample()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.storage.event_codec import FeedbackRecord, decode_record
-from load_tests.cluster.figures import latency_cell
 from load_tests.cluster.logs import is_whole
 from load_tests.harness.jobs import percentiles
 from load_tests.harness.report import Report, Target, at_most, say, table
@@ -94,7 +93,7 @@ async def compare(deployment: Deployment) -> list[TenantFound]:
     return found
 
 
-def report(outcome: Outcome, machine: str) -> Report:
+def report(outcome: Outcome, machine: list[str]) -> Report:
     parts = {"What happened": happened_table(outcome), "Memory of the services": memory_table(outcome)}
     return Report("soak", machine, targets(outcome), parts)
 
@@ -227,4 +226,4 @@ def _latencies(ledger: Ledger, during: list[Disturbance] | None) -> str:
     if during is not None:
         sent = [(at >= each.begin) & (at <= each.end) for each in during]
         seconds = seconds[np.any(sent, axis=0)] if sent else seconds[:0]
-    return f"{seconds.size:,}; {latency_cell(percentiles(seconds))}" if seconds.size else "none"
+    return f"{seconds.size:,}; {percentiles(seconds)}" if seconds.size else "none"

@@ -39,7 +39,6 @@ class Label:
 
     @property
     def item(self) -> str:
-        """The fields as JSON, without the tenant."""
         source = f'"prediction_id":"{self.prediction_id}"' if self.prediction_id else f'"features":{self.features}'
         return f'"feedback_id":"{self.feedback_id}","label":{self.label},{source}'
 
@@ -68,7 +67,6 @@ class Traffic:
         return (self.label(tenant, features) for tenant in TENANTS)
 
     def next_request(self) -> Prediction | list[Label]:
-        """A prediction, or the labels of a request: one, or a batch."""
         (tenant,) = self._random.choices(TENANTS, cum_weights=self._popularity)
         drawn, features = self._random.random(), self._random.choice(self._examples)
         if drawn < BY_FEATURES:
@@ -81,6 +79,5 @@ class Traffic:
         return Prediction(tenant, features, min(delay, LONGEST_DELAY_SECONDS))
 
     def label(self, tenant: str, features: str, prediction_id: str = "") -> Label:
-        """The label of a moderator, under a unique id."""
         label = 1 if self._random.random() < ANOMALIES else -1
         return Label(tenant, f"label-{next(self._numbers)}", label, features, prediction_id)

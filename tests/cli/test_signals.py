@@ -17,9 +17,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENT = """
 import signal, sys
 from pathlib import Path
-from load_tests.harness.processes import Server, ended
+from load_tests.harness.processes import Server
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
-with ended(Server(["/bin/sleep", "600"], 0, Path(sys.argv[1]))) as server:
+with Server(["/bin/sleep", "600"], 0, Path(sys.argv[1])) as server:
     print("now", flush=True)
     server.start()
     signal.pause()

@@ -21,7 +21,6 @@ VW = rivals.Cost(elapsed=25.0, processor=40.0)
 def results() -> Results:
     return Results(
         machine=["A machine"],
-        load_averages=(0.0, 1.0),
         speeds=[LARGE, replace(LARGE, algorithm="fsol", row_bytes=16)],
         rivals={rivals.VW_DEFAULT: VW, rivals.VW_FTRL: replace(VW, elapsed=40.0)},
         dicts={rivals.DICT_SLUICE: 10.0, rivals.DICT_JSON: 14.0, rivals.DICT_RIVER: 400.0},

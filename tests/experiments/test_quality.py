@@ -123,7 +123,6 @@ def row(contender: str, ratio: str, *runs: Figures, examples: int = 50_000, stre
 def results() -> Results:
     return Results(
         machine=["A machine"],
-        load_averages=(0.0, 1.0),
         facts=[Facts(study.PDD, 50_000, None, 20_000, 1_500_000, 100_000)],
         rows=[
             row(OURS, NATURAL, figures(0.031, 0.969)),

@@ -151,10 +151,13 @@ def test_given_files_are_read_as_libsvm(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_name_of_a_mail_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_DATA", str(tmp_path))
     (tmp_path / "email").mkdir()
+    text = b"Subject: pipeline\n\nthe same words\n"
     for file in MAILS.files:
-        (tmp_path / file).write_bytes(
-            packed(["enron1/spam/0006.2003-12-18.GP.spam.txt", "enron1/ham/0001.1999-12-10.farmer.ham.txt"])
-        )
+        with tarfile.open(tmp_path / file, "w") as archive:
+            for path in ("enron1/spam/0006.2003-12-18.GP.spam.txt", "enron1/ham/0001.1999-12-10.farmer.ham.txt"):
+                info = tarfile.TarInfo(path)
+                info.size = len(text)
+                archive.addfile(info, io.BytesIO(text))
     batches = list(MAILS.train(None))
     keys = {
         tuple(batch.keys[a:b].tolist())
@@ -175,18 +178,6 @@ def test_mails_of_several_archives_are_mixed_and_each_keeps_its_order() -> None:
 
 def numbered(label: float, count: int) -> Iterator[Mail]:
     return iter([Mail(label, b"", number, None) for number in range(count)])
-
-
-def packed(paths: list[str]) -> bytes:
-    """An archive of mails that are all alike."""
-    text = b"Subject: pipeline\n\nthe same words\n"
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as archive:
-        for path in paths:
-            info = tarfile.TarInfo(path)
-            info.size = len(text)
-            archive.addfile(info, io.BytesIO(text))
-    return content.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from load_tests.harness.report import (
-    PERFORMANCE,
-    Report,
-    Target,
-    at_least,
-    at_most,
-    exit_code,
-    shown,
-    table_of,
-    write_section,
-)
+from load_tests.harness.report import DOCS, Report, Target, at_least, at_most, exit_code, shown, table_of, write_section
 
 PAGE = "# Page\n\n<!-- one -->\nold\n<!-- /one -->\n\nBetween.\n\n<!-- two -->\n<!-- /two -->\n"
 UNKNOWN = Target("a peer", "at least 1 x", "not measured", None)
@@ -42,10 +32,15 @@ def test_an_unknown_section_is_named(page: Path, name: str) -> None:
     assert page.read_text() == PAGE
 
 
-@pytest.mark.parametrize("name", ["peers", "service", "scale", "load", "soak"])
-def test_the_page_has_every_section(name: str) -> None:
-    assert PERFORMANCE.read_text().count(f"<!-- {name} -->\n") == 1
-    assert PERFORMANCE.read_text().count(f"<!-- /{name} -->\n") == 1
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [("performance", ("peers", "service", "scale", "load", "soak")), ("scaling", ("plan", "simulation", "haproxy"))],
+)
+def test_a_page_has_the_marks_of_every_section_alone_on_their_lines(page: str, names: tuple[str, ...]) -> None:
+    lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    for name in names:
+        assert lines.count(f"<!-- {name} -->") == lines.count(f"<!-- /{name} -->") == 1
+        assert lines.index(f"<!-- {name} -->") < lines.index(f"<!-- /{name} -->")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +58,7 @@ def test_a_missed_target_decides_the_exit_code(found: list[Target], expected: in
 
 
 def test_a_report_states_targets_and_misses_and_fills_its_section(page: Path) -> None:
-    report = Report("one", "- A machine", [at_most("x", 2.0, 2.1)], {"Part": "text"}, page)
+    report = Report("one", ["A machine"], [at_most("x", 2.0, 2.1)], {"Part": "text"}, page)
     assert report.publish(write=False) == 1
     assert page.read_text() == PAGE
     report.publish(write=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from load_tests.harness.client import run
-from load_tests.harness.jobs import ClosedLoop
 from load_tests.harness.sizes import BATCH, FULL, QUICK, Sizes
 from load_tests.peers import registry
 from load_tests.peers.contenders import Contender, Group, Library, Limit
@@ -46,9 +45,7 @@ def verdicts(contender: Contender, folder: Path, examples: list[Example]) -> lis
     if reason := contender.absent():
         pytest.skip(reason)
     with contender.served(folder, 1) as place:
-        requests, wire, verdict = contender.played(examples), contender.wire, contender.verdict
-        job = ClosedLoop(wire=wire, verdict=verdict, requests=requests, port=place.port, folder=place.folder, marks=0)
-        return [bool(said) for said in run(job).verdicts]
+        return [bool(said) for said in run(contender.job(place, contender.played(examples))).verdicts]
 
 
 @pytest.mark.e2e

@@ -78,7 +78,6 @@ def results() -> Results:
     return Results(
         sizes=FULL,
         machine=["Processor: imagined"],
-        load_averages=(0.5, 1.5),
         minutes=11.0,
         workers={number: costs(120.0, 7000.0 * number, Kind.PREDICT, Kind.MIXED) for number in (1, 2)},
         models=[
@@ -128,8 +127,7 @@ def test_a_prediction_of_the_plan_costs_what_many_tenants_make_of_it(unit_costs:
 
 
 @pytest.mark.parametrize("section_of", [scale_section, plan_section], ids=["scale", "plan"])
-def test_every_row_of_a_table_is_as_long_as_its_header(results: Results, section_of: object) -> None:
-    assert callable(section_of)
+def test_every_row_of_a_table_is_as_long_as_its_header(results: Results, section_of: Callable[[Results], str]) -> None:
     for block in re.findall(r"(?:^\|.*\n?)+", section_of(results), re.MULTILINE):
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
 

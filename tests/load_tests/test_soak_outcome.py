@@ -123,7 +123,7 @@ def test_the_time_without_labels_is_the_longest_gap_around_the_failover() -> Non
 def test_the_section_has_every_table() -> None:
     done = [Disturbance(Action.KILL, 0.5, 1.5), Disturbance(Action.FAILOVER, 0.5, 1.5)]
     found = outcome(tenant(), periods=[period(*[100.0] * 100), period(100.0, 101.0, seconds=5.0)], done=done)
-    section = report(found, "a machine").text
+    section = report(found, ["a machine"]).text
     assert "| predictions while a service restarted | 1; p50 2.0 ms" in section
     assert "| service 1 | 0 s | 5 s | 100.0 | 101.0 | too short |" in section
 

@@ -54,7 +54,6 @@ class Group:
     grid: str
 
     def values(self, level: float | None, figure: Figure) -> dict[str, Value]:
-        """Read the curves of those learners that reach the sparsity."""
         found = {name: self.fits[name].at(self.grid, level, figure) for name in ALL if name in self.fits}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -72,7 +71,6 @@ class Group:
 
 
 def claims(findings: Findings, titles: Mapping[str, str], grid: str) -> list[Claim]:
-    """Judge the claims that there are results for, with the settings of this grid."""
     found = []
     for name, (study, judge) in CLAIMS.items():
         results = findings.of(study)
@@ -88,14 +86,14 @@ def claims(findings: Findings, titles: Mapping[str, str], grid: str) -> list[Cla
 
 def _stability(group: Group) -> Judged:
     rises = group.rises(group.level, averages=True)
-    return f"{_at(group.level)}: {_points(rises)}", max(rises.values(), default=math.inf) <= STABLE
+    return f"{level_name(group.level)}: {_points(rises)}", max(rises.values(), default=math.inf) <= STABLE
 
 
 def _collapse(group: Group) -> Judged:
     def rises(level: float) -> tuple[list[float], str]:
         truncated, averaged = (group.rises(level, averages=averages) for averages in (False, True))
         means = [fmean(each.values()) if each else 0.0 for each in (truncated, averaged)]
-        return means, f"{_at(level)}: {_points(truncated)}; dual averaging {_points(averaged)}"
+        return means, f"{level_name(level)}: {_points(truncated)}; dual averaging {_points(averaged)}"
 
     (truncated, averaged), text = rises(group.level)
     if group.level < FARTHER:
@@ -116,7 +114,7 @@ def _first(learner: str, figure: Figure, levels: Sequence[float | None], group: 
         ours = papers.get(learner)
         holds &= ours is not None and sign * ours.mean <= sign * papers[best].mean + papers[best].deviation
         beside = f", CS-FTRL {values['cs-ftrl']}" if "cs-ftrl" in values else ""
-        texts.append(f"{_at(level)}: {learner.upper()} {ours or '-'}, best {best} {papers[best]}{beside}")
+        texts.append(f"{level_name(level)}: {learner.upper()} {ours or '-'}, best {best} {papers[best]}{beside}")
     return "; ".join(texts), holds
 
 
@@ -131,7 +129,7 @@ def _pairs(pairs: Sequence[tuple[str, str]], figure: Figure, group: Group) -> Ju
             if one in values and other in values
         }
         holds &= all(gain > 0.0 for gain in gains.values())
-        texts.append(f"{_at(level)}: {_points(gains)}")
+        texts.append(f"{level_name(level)}: {_points(gains)}")
     return "; ".join(texts), holds
 
 
@@ -146,7 +144,7 @@ def _points(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:+.2f}" for name, share in shares.items())
 
 
-def _at(level: float | None) -> str:
+def level_name(level: float | None) -> str:
     return "lambda 0" if level is None else f"{100 * level:g}%"
 
 

@@ -14,12 +14,12 @@ from experiments.paper.evaluation import SPLIT_SEED
 from experiments.paper.plan import Findings
 from experiments.paper.regret import STUDY as REGRET
 from experiments.paper.report import drift, regret, why
-from experiments.paper.report.claims import CLAIMS, claims
+from experiments.paper.report.claims import CLAIMS, claims, level_name
 from experiments.paper.report.figures import LOOKS, draw_curves, draw_times, picture
 from experiments.paper.timing import Timing
 from experiments.sets import SOURCES
 from load_tests.harness.machine import description
-from load_tests.harness.report import DOCS, filled, table, table_of
+from load_tests.harness.report import DOCS, bullets, filled, table, table_of
 
 TEMPLATE: Final = DOCS / "reproduction.md"
 GRIDS: Final = {"paper": "paper's grid", "wider": "wider grid"}
@@ -34,7 +34,6 @@ class Page:
     figures: Path
 
     def curves(self) -> dict[str, str]:
-        """Error against sparsity on the synthetic set and on real sets, and balanced accuracy at 1:99."""
         found: dict[str, list[str]] = {"synthetic": [], "real": [], "anomalies": []}
         for study, figure, where in ((sparsity.EVEN, error, ""), (sparsity.RARE, balanced, " at 1:99")):
             results, text = self.findings.of(study), "Test error" if figure is error else "Balanced accuracy"
@@ -47,12 +46,11 @@ class Page:
                     draw_curves(full, {who: each.on(grid) for who, each in fits.items()}, figure, path)
                     parts.append(picture(path, f"{text} against sparsity: {full}"))
                 rows = ((LOOKS[who].name, *why.level_cells(each, figure)) for who, each in fits.items())
-                header = ("algorithm", *why.level_names(why.LEVELS))
+                header = ("algorithm", *map(level_name, why.LEVELS))
                 parts.append(f"{text} in %, wider grid:\n\n{table(header, rows)}")
         return {section: "\n\n".join(parts) for section, parts in found.items()}
 
     def claims(self) -> dict[str, str]:
-        """The verdicts in one table, then each claim set by set."""
         both = list(zip(*(claims(self.findings, self.titles, grid) for grid in GRIDS), strict=True))
         header = ("claim", "settings of the paper's grid", "settings of the wider grid")
         found = {f"claim: {name}": "" for name in CLAIMS}
@@ -116,7 +114,7 @@ class Page:
             f"Seeds: {SPLIT_SEED} (and the number of the repeat) for splits, samples and permutations",
             f"Repeats: {found.sizes.repeats}; rounds of the timing: {found.sizes.timings}",
         ]
-        return "\n".join(f"- {fact}" for fact in facts)
+        return bullets(facts)
 
 
 def write(findings: Findings, path: Path) -> None:

@@ -6,6 +6,7 @@ from experiments.paper import sparsity, timing
 from experiments.paper.curves import Figure, Fits, balanced, by_learner, error, sets_in
 from experiments.paper.plan import Findings
 from experiments.paper.protocol import ALL, LEARNERS, PAPERS
+from experiments.paper.report.claims import level_name
 from experiments.paper.report.figures import LOOKS
 from experiments.paper.sparsity import Kept
 from kernels.registry import load
@@ -98,12 +99,12 @@ def _options(findings: Findings, titles: Mapping[str, str]) -> dict[str, str]:
             own = {key.partition(", ")[2]: fits for key, fits in changed.items() if fits.set == name}
             own = {"as used": found[f"{learner} on {name}"], **own}
             rows = ((key, setting_text(each, "wider"), *level_cells(each, figure)) for key, each in own.items())
-            options += [f"### {title}", table(("option", "settings", *level_names(LEVELS)), rows)]
+            options += [f"### {title}", table(("option", "settings", *map(level_name, LEVELS)), rows)]
 
             rivals = [fits for who, fits in by_learner(found, name).items() if who in papers - {learner}]
             columns = [_beside_best(own, rivals, level, figure, sign) for level in FEWER_LEVELS]
             lines = zip((*own, "best of the others"), *columns, strict=True)
-            changes.append(f"{title}:\n\n{table(('option', *level_names(FEWER_LEVELS)), lines)}")
+            changes.append(f"{title}:\n\n{table(('option', *map(level_name, FEWER_LEVELS)), lines)}")
     return {"options": "\n\n".join(options), "changes": "\n\n".join(changes)}
 
 
@@ -130,10 +131,6 @@ def _times(findings: Findings, titles: Mapping[str, str]) -> str:
             rows.append((_name(name), text, size, *costs))
     header = ("algorithm", "examples with a loss", "bytes of a row", *(titles[name] for name in timings))
     return table(header, rows) if rows else ""
-
-
-def level_names(levels: Sequence[float | None]) -> list[str]:
-    return ["lambda 0" if level is None else f"{100 * level:g}%" for level in levels]
 
 
 def level_cells(fits: Fits, figure: Figure) -> list[str]:
