@@ -12,10 +12,9 @@ BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
 AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
-# Empty settings and no configuration file: this machine's pip configuration must not affect the locks.
-LOCK := PIP_CONFIG_FILE=/dev/null PIP_EXTRA_INDEX_URL= PIP_FIND_LINKS= CUSTOM_COMPILE_COMMAND="make lock" \
-	$(BIN)/pip-compile pyproject.toml --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_OPTIONS)
+# Empty settings: like its configuration, the machine's extra indexes must not affect the locks.
+LOCK := UV_INDEX= UV_EXTRA_INDEX_URL= UV_FIND_LINKS= $(BIN)/uv --quiet --config-file .ci/uv.toml \
+	pip compile pyproject.toml $(LOCK_OPTIONS)
 
 # $(call install,the virtual environment,the lock file)
 define install
@@ -37,7 +36,7 @@ define have
 		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
 endef
 
-.PHONY: help setup run demo check audit test coverage e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak bench-cluster reproduce lock clean
+.PHONY: help setup run demo check audit test coverage e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak torture bench-cluster reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -117,6 +116,12 @@ load: setup $(BENCH_INSTALLED) ## run traffic scenarios with Locust, for SECONDS
 
 soak: setup ## run 20 minutes of load with rolling restarts and a failover; no label may be lost (SECONDS=60: a trial)
 	@$(BIN)/python -m load_tests.soak $(if $(SECONDS),--seconds $(SECONDS))
+
+# The same SEED gives the same schedule of faults. DURABILITY=replicated also lets services and primary die together.
+torture: setup ## run random faults for SECONDS=600 while clients work, and check every promise (SEED=n repeats a schedule)
+	$(call have,faketime,to let clocks jump,echo "faketime cannot be installed: the store's clock will not jump.")
+	@$(BIN)/python -m load_tests.torture $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(DURABILITY),--durability $(DURABILITY))
 
 bench-cluster: setup ## simulate several services on a real cluster, with failures; no label may be lost (QUICK=1: a trial)
 	$(BIN)/python -m load_tests.cluster $(if $(QUICK),--quick)
