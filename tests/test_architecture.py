@@ -31,11 +31,12 @@ def test_a_folder_is_small_enough_to_be_seen_at_a_glance(folder: str) -> None:
 
 
 def test_no_module_is_named_by_a_gerund() -> None:
-    assert [module for module in MODULES if module.endswith("ing.py")] == []
+    assert [module for module in MODULES if module.endswith("ing.py") and not module.endswith("/keyring.py")] == []
 
 
 def test_no_class_is_named_by_a_gerund() -> None:
-    classes = re.compile(r"^class (\w*ing)(?<!Setting)(?<!Reading)\b", re.MULTILINE)  # a setting, a reading: nouns
+    nouns = "(?<!Setting)(?<!Reading)(?<!Keyring)"
+    classes = re.compile(rf"^class (\w*ing){nouns}\b", re.MULTILINE)
     assert [found for module in MODULES for found in classes.findall((ROOT / module).read_text())] == []
 
 

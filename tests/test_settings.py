@@ -12,6 +12,7 @@ DOCUMENTED = {
     row[0]: row[1:] for row in re.findall(r"^\| `(SLUICE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
 }
 NAMES = list(Settings.model_fields)
+COMPUTED = ("memory_budget_bytes", "max_concurrent_per_key")
 ABSENT = {  # no default to write
     "redis_url": None, "auth": None, "metrics_tenant_names": (), "traces_url": None, "trusted_proxies": (),
 }  # fmt: skip
@@ -171,6 +172,11 @@ def test_the_workers_share_the_memory() -> None:
     assert memory_budget(1) == pytest.approx(memory_limit() * 0.6, abs=1)
 
 
+def test_a_key_has_a_quarter_of_the_concurrent_requests() -> None:
+    assert read().max_concurrent_per_key == read().max_concurrent_requests // 4
+    assert read(MAX_CONCURRENT_REQUESTS="2").max_concurrent_per_key == 1
+
+
 def test_an_explicit_budget_is_used_unchanged() -> None:
     assert read(WORKERS="4", MEMORY_BUDGET_BYTES="1GiB").memory_budget_bytes == 2**30
 
@@ -209,7 +215,7 @@ def test_the_documentation_states_the_valid_values_of_a_setting(name: str) -> No
     assert DOCUMENTED[variable(name)][1] == rule(name)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"memory_budget_bytes", *ABSENT}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*COMPUTED, *ABSENT}])
 def test_the_documentation_names_the_default(name: str) -> None:
     written = DOCUMENTED[variable(name)][0].strip("`")
     assert getattr(read(**{name.upper(): written}), name) == getattr(read(), name)

@@ -8,6 +8,7 @@ from starlette.types import Scope
 
 from app.api.backend import Backend
 from app.api.context import CONTEXT, RequestContext
+from app.api.middleware.rate_limit import UNLIMITED_PATHS
 from app.auth.errors import Unauthenticated
 
 ROLE = "x-sluice-role"  # where the OpenAPI document names the role that a route needs
@@ -27,7 +28,7 @@ class RoleRoute(APIRoute):
 
 
 def authorise(scope: Scope, role: str | None) -> None:
-    """Check the caller's key and rate; Unauthenticated, Forbidden or TooManyRequests if it may not go on."""
+    """Check the caller's key, rate and share; Unauthenticated, Forbidden or a 429 if it may not go on."""
     backend: Backend = scope["app"].state.backend
     context: RequestContext = scope[CONTEXT]
     if not backend.authenticator.is_open:
@@ -39,6 +40,8 @@ def authorise(scope: Scope, role: str | None) -> None:
             raise
     if backend.rate_limiter is not None:
         backend.rate_limiter.take(scope)
+    if context.key is not None and backend.key_share is not None and scope["path"] not in UNLIMITED_PATHS:
+        backend.key_share.take(context, context.key.id)
 
 
 def token_of(scope: Scope) -> str | None:

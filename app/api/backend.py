@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from app.api.middleware.key_share import KeyShare
 from app.api.middleware.rate_limit import RateLimiter
 from app.auth.audit import Audit
 from app.auth.authenticator import Authenticator
@@ -90,6 +91,7 @@ class RequestLimits:
     max_features_per_example: int
     max_feature_name_bytes: int
     body_idle_seconds: float
+    body_seconds: float
 
 
 class Backend(NamedTuple):
@@ -105,3 +107,4 @@ class Backend(NamedTuple):
     label_rates: LabelRates
     rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit
     wrong_key_limiter: RateLimiter | None = None  # of requests with a wrong key
+    key_share: KeyShare | None = None  # of concurrent requests per key; None: no limit

@@ -22,6 +22,7 @@ class RequestContext(Struct):
     hold_back: "Callable[[Answer], None] | None" = None  # sends a refusal after a delay
     exceeds_connections: bool = False  # the worker has too many connections
     is_body_complete: bool = False  # the whole body has arrived
+    is_client_gone: bool = False  # the connection is closed: no client waits for the answer
     is_abandoned: bool = False  # the rest of the body is not read: the connection has to be closed
 
     # By the middleware.
@@ -33,4 +34,5 @@ class RequestContext(Struct):
 
     # By the routes.
     key: "Key | None" = None  # the caller's; None where no key is needed
+    counted_key: str | None = None  # the key in whose share this request counts
     tenant: str | None = None

@@ -31,8 +31,14 @@ MODELS: tuple[type[BaseModel], ...] = (  # of bodies that FastAPI does not read 
 
 UNHINDERED = "health"  # the tag of routes that are never refused because of load
 EVERY_ROUTE = (problems.HEAD_TOO_LARGE, problems.INTERNAL_ERROR)
-LIMITED = (problems.TOO_MANY_REQUESTS, problems.OVERLOADED)
-WITH_ROLE = (problems.UNAUTHENTICATED, problems.FORBIDDEN, problems.TOO_MANY_REQUESTS, problems.KEYS_UNREAD)
+LIMITED = (problems.TOO_MANY_REQUESTS, problems.OVERLOADED, problems.STOPPING)
+WITH_ROLE = (
+    problems.UNAUTHENTICATED,
+    problems.FORBIDDEN,
+    problems.TOO_MANY_REQUESTS,
+    problems.TOO_MANY_CONCURRENT_REQUESTS,
+    problems.KEYS_UNREAD,
+)
 WITH_BODY = (
     problems.TOO_SLOW,
     problems.TOO_LARGE,

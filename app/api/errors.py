@@ -21,15 +21,15 @@ class TooLarge(SluiceError):
 class WrongContentType(SluiceError):
     """A body of a type that the route does not read."""
 
-    def __init__(self, given: str, wanted: str) -> None:
-        super().__init__(f"the body is {short_repr(given)}; this route reads {wanted}")
+    def __init__(self, given: str, wanted: str, what: str = "the Content-Type of the body") -> None:
+        super().__init__(f"{what} is {short_repr(given)}; this route reads {wanted}")
 
 
 class InvalidHTTP(SluiceError):
     """Bytes that are not an HTTP request."""
 
-    def __init__(self) -> None:
-        super().__init__("the request is not valid HTTP/1.1")
+    def __init__(self, sentence: str = "the request is not valid HTTP/1.1") -> None:
+        super().__init__(sentence)
 
 
 class HeadTooLarge(SluiceError):
@@ -40,10 +40,17 @@ class HeadTooLarge(SluiceError):
 
 
 class TooSlow(SluiceError):
-    """A body that stops arriving."""
+    """A body that arrives too slowly."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"no part of the body has arrived for {seconds:g} seconds (SLUICE_BODY_IDLE_SECONDS)")
+    @classmethod
+    def idle(cls, seconds: float) -> "TooSlow":
+        """Nothing of it has arrived for some time."""
+        return cls(f"no part of the body has arrived for {seconds:g} seconds (SLUICE_BODY_IDLE_SECONDS)")
+
+    @classmethod
+    def whole(cls, size: int, seconds: float) -> "TooSlow":
+        """It is not complete when it should be."""
+        return cls(f"only {size:,} bytes of the body have arrived after {seconds:.3g} seconds (SLUICE_BODY_SECONDS)")
 
 
 class TooManyRequests(SluiceError):
@@ -53,8 +60,24 @@ class TooManyRequests(SluiceError):
         super().__init__(f"the limit is {per_second:,} requests per second ({setting})")
 
 
+class TooManyConcurrentRequests(SluiceError):
+    """A key beyond its share of the concurrent requests."""
+
+    def __init__(self, at_most: int) -> None:
+        super().__init__(
+            f"{at_most:,} requests of this key are in progress, which is the limit (SLUICE_MAX_CONCURRENT_PER_KEY)"
+        )
+
+
 class Overloaded(SluiceError):
     """The worker has more to do than it can do in time."""
+
+
+class Shutdown(SluiceError):
+    """The time for requests in progress is over, and the service stops."""
+
+    def __init__(self) -> None:
+        super().__init__("the service is stopping, and what this request asked for may be done or not")
 
 
 class ClientGone(Exception):

@@ -112,6 +112,7 @@ KEY = {
     "tenants": ["acme", "acme-*"],
     "created_at": 1_794_880_000_000,
     "expires_at": None,
+    "made_by": "7eefaec9f8ab",
 }
 KEY_MADE = {"secret": "sluice_1f0c9a7be2d4_...", "key": KEY}
 KEYS = {"keys": [KEY]}

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.authorisation import RoleRoute
 from app.api.context import CONTEXT, RequestContext
-from app.api.errors import Overloaded, TooManyRequests
+from app.api.errors import Overloaded, TooManyConcurrentRequests, TooManyRequests
 from app.api.fast_path.http import Answer
 from app.api.problems import INTERNAL_ERROR, METHOD_NOT_ALLOWED, TOO_SLOW, UNAUTHENTICATED, detail_of, kind_of
 from app.api.responses import NoContent, problem
@@ -21,7 +21,8 @@ from app.learning.errors import SluiceError
 
 log = logging.getLogger(__name__)
 
-HELD_BACK = (Overloaded, TooManyRequests)  # refusals that are delayed: clients retry them at once
+# Refusals that are delayed: clients retry them at once.
+HELD_BACK = (Overloaded, TooManyConcurrentRequests, TooManyRequests)
 
 
 async def answer_with_problem(request: Request, error: Exception) -> Response:

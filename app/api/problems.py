@@ -1,9 +1,7 @@
 """The one table of errors: the status, the stable type and the remedy of each (RFC 9457)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -14,14 +12,17 @@ from app.api.errors import (
     InvalidHTTP,
     MalformedBody,
     Overloaded,
+    Shutdown,
     TooLarge,
+    TooManyConcurrentRequests,
     TooManyRequests,
     TooSlow,
     WrongContentType,
 )
+from app.api.validation_errors import validation_detail
 from app.auth import errors as auth
 from app.auth.keys import BadKey
-from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError, short_repr
+from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
 
@@ -143,6 +144,13 @@ TOO_MANY_REQUESTS = Kind(
     "Nothing was done. Wait for the seconds in Retry-After; RateLimit-Remaining has the requests that are left.",
     retry_after=SOON,
 )
+TOO_MANY_CONCURRENT_REQUESTS = Kind(
+    "too-many-concurrent-requests",
+    429,
+    "Too many requests at once",
+    "Nothing was done. Wait for the answers to earlier requests of this key, or use a batch.",
+    retry_after=SOON,
+)
 INVALID_HTTP = Kind("invalid-http", 400, "Invalid HTTP request", "Use HTTP/1.1 without TLS, or check the proxy.")
 HEAD_TOO_LARGE = Kind(
     "head-too-large",
@@ -155,6 +163,13 @@ OVERLOADED = Kind(
     503,
     "The service is overloaded",
     "Nothing was done. Retry after a second; operators read docs/operations.md.",
+    retry_after=SOON,
+)
+STOPPING = Kind(
+    "stopping",
+    503,
+    "The service is stopping",
+    "It may be done or not. Retry after a second, with the same feedback_id.",
     retry_after=SOON,
 )
 TOO_MANY_EXPORTS = Kind(
@@ -195,7 +210,7 @@ TENANT_DAMAGED = Kind(
     "tenant-damaged",
     503,
     "The tenant cannot be loaded",
-    "Other tenants are not affected. An operator has to repair or delete it: docs/operations.md.",
+    "Other tenants are not affected. An operator repairs it with `sluice repair`, or deletes it: docs/operations.md.",
     retry_after=LATER,
 )
 
@@ -210,9 +225,11 @@ TABLE: dict[type[Exception], Kind] = {
     WrongContentType: WRONG_CONTENT_TYPE,
     TooSlow: TOO_SLOW,
     TooManyRequests: TOO_MANY_REQUESTS,
+    TooManyConcurrentRequests: TOO_MANY_CONCURRENT_REQUESTS,
     InvalidHTTP: INVALID_HTTP,
     HeadTooLarge: HEAD_TOO_LARGE,
     Overloaded: OVERLOADED,
+    Shutdown: STOPPING,
     auth.Unauthenticated: UNAUTHENTICATED,
     auth.Forbidden: FORBIDDEN,
     auth.KeyUnknown: UNKNOWN_KEY,
@@ -254,19 +271,8 @@ def detail_of(error: Exception) -> str:
     if isinstance(error, SluiceError):
         return str(error)
     if isinstance(error, RequestValidationError):
-        return validation_detail(error.errors()[0])
+        return validation_detail(error.errors())
     return str(error.detail) if isinstance(error, HTTPException) else "an unexpected error; it was logged"
-
-
-def validation_detail(error: Mapping[str, Any]) -> str:
-    """Return what Pydantic found wrong first, with the place and the value."""
-    place = ".".join(str(part) for part in error["loc"][1:])
-    if error["type"] == "missing":
-        return f"{place} is missing" if place else "the body is missing"
-    if error["type"] == "extra_forbidden":
-        return f"{place} is not a known field"
-    said = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{place} is {short_repr(error['input'])}: it {said}" if place else said
 
 
 def _plain(status: int) -> Kind:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from app.auth.authenticator import now_milliseconds
+from app.auth.keys import now_milliseconds
 from app.storage.audit_log import AuditLog
 
 

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import Iterable
 from typing import Final
 
@@ -36,6 +37,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
     created_at: int
     expires_at: int | None = None
+    made_by: str | None = None  # the id of the key that made it; None: the command line, or no key was needed
+    revision: int = 0  # of two records of one key, the one with the higher revision is the newer one
 
     def has(self, role: str) -> bool:
         """Return whether it has a role."""
@@ -54,8 +57,18 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return hmac.compare_digest(self.hash, _hash(secret))
 
 
-def new_key(
-    name: str, roles: Iterable[str], tenants: Iterable[str], now: int, expires_at: int | None = None
+def now_milliseconds() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def new_key(  # noqa: PLR0913, PLR0917 - the fields of a key
+    name: str,
+    roles: Iterable[str],
+    tenants: Iterable[str],
+    now: int,
+    expires_at: int | None = None,
+    made_by: str | None = None,
 ) -> tuple[Key, str]:
     """Return a new key, and the token that its owner sends; BadKey if it is not valid."""
     roles, tenants = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(tenants))
@@ -69,6 +82,7 @@ def new_key(
         hash=_hash(secret),
         created_at=now,
         expires_at=expires_at,
+        made_by=made_by,
     )
     return key, f"sluice_{identity}_{secret}"
 

@@ -1,20 +1,23 @@
-"""The command line of Sluice: `main` here, a module for each command in `commands/`."""
+"""The command line of Sluice: `main` here, a module for each command in `commands/`.
+
+This module imports next to nothing: until `main` runs, Ctrl-C would print a traceback.
+"""
 
 import os
 import sys
-from argparse import Action, ArgumentParser, Namespace
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Final
 
-from app.learning.errors import SluiceError
+TYPE_CHECKING = False  # as `typing` has it; importing that would take as long as everything else here
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
-COMMANDS: Final = {  # name: (module, help)
+COMMANDS = {  # name: (module, help)
     "serve": ("serve", "run the HTTP service"),
     "demo": ("demo", "watch a service learn, in under a minute"),
     "export": ("export_tenant", "save a tenant's model from a running service"),
     "import": ("import_tenant", "load a model into a running service"),
     "keys": ("keys", "create, list, rotate and revoke API keys"),
+    "repair": ("repair", "check the stored tenants, and repair a damaged one"),
     "audit": ("audit", "show who changed and who labelled what"),
     "evaluate": ("evaluate", "test, then train, on a file of labelled examples"),
     "train": ("train", "train a model on a file of labelled examples"),
@@ -24,12 +27,23 @@ COMMANDS: Final = {  # name: (module, help)
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code: 0, or 1 after an error message on standard error."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = _parser(arguments).parse_args(arguments)
+INTERRUPTED = 130  # as a shell reports a program that Ctrl-C has ended
+
+
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Run one command; return its exit code: its own, 0, 1 after an error message, or 130 after Ctrl-C."""
     try:
-        chosen.run(chosen)
+        return _run(_parse(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        print("sluice: stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(chosen: "Namespace") -> int:
+    from app.learning.errors import SluiceError  # noqa: PLC0415 - see above
+
+    try:
+        code = chosen.run(chosen)
         sys.stdout.flush()
     except (SluiceError, OSError) as error:
         if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
@@ -37,29 +51,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         print(f"sluice: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("sluice: stopped", file=sys.stderr)
-        return 130
-    return 0
+    return code or 0
 
 
-def _parser(arguments: Sequence[str]) -> ArgumentParser:
+def _parse(arguments: "Sequence[str]") -> "Namespace":
+    """Parse the arguments. Ctrl-C meanwhile ends the program at once: nothing has been started yet.
+
+    An exception instead would interrupt imports, and some libraries turn it into another one or print it.
+    """
+    import signal  # noqa: PLC0415 - see above
+
+    try:
+        before = signal.signal(signal.SIGINT, _end_at_once)
+    except ValueError:  # another thread than the main one cannot handle signals
+        return _parser(arguments).parse_args(arguments)
+    try:
+        if before is signal.SIG_IGN:  # as in the background of a script
+            signal.signal(signal.SIGINT, before)
+        return _parser(arguments).parse_args(arguments)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_at_once(*_: object) -> None:
+    os.write(2, b"sluice: stopped\n")
+    os._exit(INTERRUPTED)
+
+
+def _parser(arguments: "Sequence[str]") -> "ArgumentParser":
     """Import the module of the chosen command only: Numba alone takes longer than everything `sluice --help` needs."""
+    from argparse import ArgumentParser  # noqa: PLC0415 - see above
+    from importlib import import_module  # noqa: PLC0415
+
+    from app.cli.argument_types import VersionAction  # noqa: PLC0415
+
     parser = ArgumentParser(prog="sluice", description="Online anomaly detection that learns from every label at once.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("--version", action=VersionAction, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text)
         if name in arguments[:1]:
             import_module(f"app.cli.commands.{module}").add_arguments(command)
     return parser
-
-
-class _Version(Action):
-    """Prints the version that is installed."""
-
-    def __call__(self, parser: ArgumentParser, _: Namespace, __: object, ___: str | None = None) -> None:
-        from importlib.metadata import version  # noqa: PLC0415 - only --version needs it
-
-        print(f"sluice {version('sluice')}")
-        parser.exit()

@@ -1,8 +1,8 @@
-"""Types of command line arguments: each parses a text, or says what it should have been."""
+"""Types of command line arguments: each parses a text, or says what it should have been; and `--version`."""
 
 import math
 import re
-from argparse import ArgumentTypeError
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -38,3 +38,14 @@ def rate(text: str) -> float:
     if not 0.0 < value < math.inf:
         raise ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
+
+
+class VersionAction(Action):
+    """Prints the version that is installed."""
+
+    def __call__(self, parser: ArgumentParser, _: Namespace, __: object, ___: str | None = None) -> None:
+        """Print it, and end."""
+        from importlib.metadata import version  # noqa: PLC0415 - only --version needs it
+
+        print(f"sluice {version('sluice')}")
+        parser.exit()

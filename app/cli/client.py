@@ -17,6 +17,11 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 5.0
 UNAVAILABLE: Final = {httpx.codes.TOO_MANY_REQUESTS, httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE}
 LOOPBACK: Final = {"127.0.0.1", "::1", "localhost"}
+ADVICE: Final = {  # by the type of a problem: what the user of a command can do, in place of what an HTTP client can
+    "/problems/tenant-exists": "--replace replaces it with this model",
+    "/problems/unknown-tenant": "check its name",
+    "/problems/unauthenticated": "set SLUICE_KEY, or SLUICE_KEY_FILE, to a valid key",
+}
 
 
 class ServiceUnavailable(SluiceError):
@@ -133,7 +138,10 @@ class Client:
 
     def _error(self, path: str, answer: httpx.Response) -> SluiceError:
         """The detail of the problem; for an answer without one, what was answered."""
-        detail = (_json_object(answer) or {}).get("detail")
+        problem = _json_object(answer) or {}
+        detail = problem.get("detail")
+        if detail and (advice := ADVICE.get(str(problem.get("type")))):
+            detail = f"{re.split('[;:] ', str(detail), maxsplit=1)[0]}; {advice}"
         status = f"{answer.status_code} {answer.reason_phrase}"
         sentence = str(detail or f"{self.url}{path} answered {status}, which is not an answer of Sluice")
         if answer.status_code in UNAVAILABLE:

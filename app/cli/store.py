@@ -31,7 +31,7 @@ async def store() -> AsyncIterator[Connection]:
         if not url:
             embedded = EmbeddedValkey(settings.data_dir)
             url = embedded.start()
-    connection = connect(url)
+    connection = connect(url, durability=settings.required_durability)
     try:
         await connection.ping()
         yield connection

@@ -27,7 +27,9 @@ class ModelNotFinite(SluiceError):
 
 
 def short_repr(value: object) -> str:
-    """Return a short representation of any value for an error message."""
+    """Return a short representation of any value for an error message; null, true and false as in JSON."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     try:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits

@@ -14,23 +14,30 @@ from contextlib import contextmanager
 from typing import cast
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
+from app.auth.key_file import KeyFile, KnownKeys
+from app.auth.keyring import copied_for, merge
+from app.auth.keys import now_milliseconds
 from app.learning.errors import BadSetting
 from app.server.connection_limits import SPARE_CONNECTIONS, ConnectionLimits, RefusalDelay
 from app.server.protocol import LimitedProtocol
+from app.server.supervisor import Supervisor
 from app.settings import Settings
 from app.storage.api_keys import ApiKeyStore
 from app.storage.client import connect
+from app.storage.embedded.orphans import LONGEST_SOCKET_PATH
+from app.storage.embedded.signals import handled
 from app.storage.embedded.valkey import EmbeddedValkey
-from app.storage.errors import StoreUnavailable, StoreUnusable
+from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.telemetry.logs import configure
 from app.telemetry.workers import FOLDER
 
 logger = logging.getLogger("sluice")
 
 WATCH_SECONDS = 0.5
+ROOM_FOR_NAMES = 40  # of the folder that workers share, and of a socket in it
 OTHER_FILES = 150  # open files of a worker that are not client connections
+SLACK_SECONDS = 0.5  # beyond its time to shut down, before a worker is killed
 READER_FACTOR = 10  # times the idle time of a body: the kernel reports a slow reader late
 
 
@@ -59,7 +66,7 @@ def serve(settings: Settings) -> None:
         )
         logger.info("listening on http://%s:%d", *listening.getsockname()[:2])
         if settings.workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
+            Supervisor(config, listening, settings.shutdown_seconds + SLACK_SECONDS).run()
         else:
             _run_one(config, listening)
 
@@ -92,10 +99,13 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
 
 
 def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve in this process. uvicorn raises the signal again when it is done; that one is ignored."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+    """Serve in this process. A signal ends the server, also one that comes before uvicorn handles signals itself.
+
+    uvicorn raises the signal again when it is done; that one has no effect.
+    """
     server = uvicorn.Server(config)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, server.handle_exit)
     server.run(sockets=[listening])
     if not server.started:
         raise BadSetting("the service could not start; see the log lines above")
@@ -122,45 +132,63 @@ def _store(settings: Settings) -> Iterator[str]:
     if settings.redis_url is not None:
         yield settings.redis_url.get_secret_value()
         return
+    if settings.durability == "replicated":
+        raise BadSetting(
+            "SLUICE_DURABILITY is replicated, but the embedded Valkey has no replica: set SLUICE_REDIS_URL"
+        )
     embedded = EmbeddedValkey(settings.data_dir)
-    url = embedded.start()
-    logger.info("embedded Valkey, process %s, data in %s", embedded.pid, settings.data_dir)
     over = threading.Event()
     watching = threading.Thread(target=_watch, args=(embedded, over), name="watch-valkey", daemon=True)
-    watching.start()
     try:
+        url = embedded.start()
+        logger.info("embedded Valkey, process %s, data in %s", embedded.pid, settings.data_dir)
+        watching.start()
         yield url
     finally:
-        over.set()
-        watching.join()
-        embedded.stop()
+        with handled(signal.SIG_IGN):  # a second Ctrl-C must not leave a server behind
+            over.set()
+            if watching.is_alive():
+                watching.join()
+            embedded.stop()
 
 
 def _check_access(settings: Settings, url: str) -> None:
-    """Log who has access; BadSetting if a public address has no key, and the operator has not asked for that."""
-    keys = asyncio.run(_number_of_keys(url))
+    """Check the store, and log who has access.
+
+    Raise BadSetting if a public address has no key, and the operator has not asked for that.
+    """
+    copy = KeyFile(settings.data_dir)
+    known, was_used = asyncio.run(_known_keys(settings, url, copy))
+    has_no_key = known is not None and not known.keys
     if settings.access == "open":
         logger.warning("SLUICE_AUTH=open: every caller that reaches %s may do everything", settings.host)
-    elif settings.access == "auto" and keys == 0:
+    elif settings.access == "auto" and has_no_key and not was_used:
         logger.info("no key exists yet, so every caller on this machine has access; create one with sluice keys create")
-    elif settings.auth is None and settings.access == "required" and keys == 0:
+    elif settings.auth is None and settings.access == "required" and has_no_key:
         raise BadSetting(
             f"{settings.host} can be reached from other machines, and no key exists yet: create one with `sluice keys "
             "create --roles admin --tenants '*'`, or allow access without keys with SLUICE_AUTH=open"
         )
-    elif keys == 0:
-        logger.warning("no caller has access yet: create a key with sluice keys create")
+    elif has_no_key:
+        logger.warning("no caller has access%s: create a key with sluice keys create", " any more" if was_used else "")
 
 
-async def _number_of_keys(url: str) -> int | None:
-    """Return None if the store does not answer: then the service waits for it and refuses requests."""
-    connection = connect(url)
+async def _known_keys(settings: Settings, url: str, copy: KeyFile) -> tuple[KnownKeys | None, bool]:
+    """Return the keys, and whether there were ever some; raise StoreUnusable if the store must not be used.
+
+    The keys are None if the store does not answer: then the service waits for it and refuses requests. The workers
+    put back what the store has lost: they also report it.
+    """
+    connection = connect(url, durability=settings.required_durability)
     try:
-        return len((await ApiKeyStore(connection).read())[1])
-    except (StoreUnavailable, StoreUnusable):
-        return None
+        await connection.ping()
+        stored = await ApiKeyStore(connection).read()
+    except (StoreUnavailable, StoreDamaged):
+        return None, copy.exists()
     finally:
         await connection.aclose()
+    known = merge(copied_for(stored, copy.read()), stored, now_milliseconds()).known
+    return known, copy.exists() or bool(known.keys or known.revoked or known.identity)
 
 
 @contextmanager
@@ -169,7 +197,10 @@ def _worker_folder(settings: Settings) -> Iterator[None]:
     if settings.workers == 1:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
+    base = tempfile.gettempdir()
+    if len(os.fsencode(base)) + ROOM_FOR_NAMES > LONGEST_SOCKET_PATH:
+        base = "/tmp"  # noqa: S108 - the folder inside is private
+    with tempfile.TemporaryDirectory(prefix="sluice-", dir=base, ignore_cleanup_errors=True) as folder:
         os.environ[FOLDER] = folder
         yield
 

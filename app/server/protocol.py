@@ -5,6 +5,7 @@ It can hold a refusal back, by a timer and without a task, and send a whole answ
 
 import asyncio
 import fcntl
+import re
 import secrets
 import struct
 import termios
@@ -23,6 +24,8 @@ from app.api.responses import problem
 from app.server.connection_limits import SPARE_CONNECTIONS, ConnectionLimits, RefusalDelay
 
 EXTRA_SECONDS: Final = 1.0  # for a head, on a connection beyond the limit
+# A name, an address or nothing, and a port. No comma: a proxy may have joined two headers.
+is_host = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?").fullmatch
 MAX_PIPELINE: Final = 100  # requests that wait for the answer to an earlier one; each takes memory
 
 
@@ -42,7 +45,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._began_within = 0  # bytes of the data in which the newest request begins
         self._apart = 0  # bytes since then, or since the last piece of a body: head and trailers
         self._is_head_open = False  # a head has begun and not ended
-        self._is_too_large = False
+        self._refused: HeadTooLarge | InvalidHTTP | None = None  # why the newest head is refused
+        self._hosts: list[bytes] = [b""]  # of the last good head: most clients send the same again
         self._is_extra = False  # there are too many connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -55,7 +59,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel all timers."""
+        """Cancel all timers, and tell the request that is being answered."""
+        if self._running is not None:
+            self._running.scope[CONTEXT].is_client_gone = True  # type: ignore[typeddict-item]  # ours
         self._release()
         self._head_arrived()
         self._stop_checking()
@@ -67,7 +73,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._apart += len(data)
         super().data_received(data)
         if self._apart > self._limits.max_head_bytes and not self.transport.is_closing():
-            self._is_too_large = True
+            self._refused = HeadTooLarge(self._limits.max_head_bytes)
             self.send_400_response("")
         if self._head_timer is None and self._is_idle():
             self._await_head()
@@ -83,8 +89,11 @@ class LimitedProtocol(HttpToolsProtocol):
         """Check a head, and give the request its context. Only a head that may be too large is measured."""
         limit = self._limits.max_head_bytes
         if self._apart + self._began_within > limit and self._head_bytes() > limit:
-            self._is_too_large = True
-            raise HeadTooLarge(limit)  # the parser stops, and uvicorn calls send_400_response
+            self._refused = HeadTooLarge(limit)
+            raise self._refused  # the parser stops, and uvicorn calls send_400_response
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if hosts != self._hosts:
+            self._check_hosts(hosts)
         if len(self.pipeline) >= MAX_PIPELINE:
             raise HttpParserError("too many requests wait for the answers to earlier ones")
         self._is_head_open = False
@@ -159,8 +168,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Refuse an invalid request, and close."""
         del msg  # uvicorn's own text
         if self._is_idle():  # else a second answer would be taken for a part of the first
-            error = HeadTooLarge(self._limits.max_head_bytes) if self._is_too_large else InvalidHTTP()
-            self.transport.write(self._refusal(error))
+            self.transport.write(self._refusal(self._refused or InvalidHTTP()))
         self.transport.close()
 
     def pause_writing(self) -> None:
@@ -221,6 +229,17 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _check_hosts(self, hosts: list[bytes]) -> None:
+        """Refuse a head that a proxy may take for another host's (RFC 9112, 3.2); HTTP/1.0 needs no Host."""
+        if len(hosts) == 1 and is_host(hosts[0]):
+            self._hosts = hosts
+            return
+        if not hosts and self.parser.get_http_version() != "1.1":
+            return
+        found = "no" if not hosts else "more than one" if len(hosts) > 1 else "an invalid"
+        self._refused = InvalidHTTP(f"the request has {found} Host header")
+        raise self._refused
 
     def _head_bytes(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)

@@ -17,7 +17,7 @@ class AuditLog:
 
     async def append(self, entry: bytes) -> None:
         """Add an entry."""
-        await self._connection.ask("XADD", AUDIT, "MAXLEN", "~", self.at_most, "*", "e", entry)
+        await self._connection.write("XADD", AUDIT, "MAXLEN", "~", self.at_most, "*", "e", entry)
 
     async def read(self, since_milliseconds: int = 0) -> AsyncIterator[bytes]:
         """Yield all entries since a time, in order."""

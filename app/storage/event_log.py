@@ -14,12 +14,16 @@ from typing import Any
 import msgspec
 from redis.exceptions import ResponseError
 
+from app.learning.state import Outcome
 from app.storage.client import scripts
-from app.storage.client.connection import Argument, Call, Connection
+from app.storage.client.connection import Call, Connection
 from app.storage.client.failures import store_error
+from app.storage.client.wire import Argument
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
+from app.storage.outcomes import decode_outcome
 from app.storage.redis_keys import TENANTS, TenantKeys, keys_of
 
+INCARNATION_LENGTH = 32
 REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
 
 
@@ -36,7 +40,7 @@ class Meta:
     """The stored metadata of a tenant: its position, None if there is no tenant, and its earlier incarnations."""
 
     position: Position | None
-    earlier: str
+    earlier: str  # separated by spaces; the oldest one may be cut off
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -76,6 +80,7 @@ class Duplicate(msgspec.Struct, frozen=True):
 
     version: int
     fingerprint: str
+    outcome: Outcome | None = None  # if it is kept
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -99,6 +104,11 @@ def next_chain(chain: str, payload: bytes) -> str:
     return hashlib.sha1(chain.encode() + payload, usedforsecurity=False).hexdigest()
 
 
+def new_incarnation() -> str:
+    """Return a name that was never used."""
+    return secrets.token_hex(INCARNATION_LENGTH // 2)
+
+
 class EventLog:
     """The logs of all tenants of a store."""
 
@@ -108,8 +118,8 @@ class EventLog:
 
     async def create(self, tenant: str) -> Position:
         """Create a log unless it exists; return its position."""
-        await self._connection.ask("ZADD", TENANTS, 0, tenant)
-        call = Call(scripts.CREATE, [keys_of(tenant).meta], [secrets.token_hex(16)])
+        await self._connection.write("ZADD", TENANTS, 0, tenant)
+        call = Call(scripts.CREATE, [keys_of(tenant).meta], [new_incarnation()])
         incarnation, version, chain = await self._connection.run(call)
         return Position(incarnation.decode(), int(version), chain.decode())
 
@@ -133,12 +143,27 @@ class EventLog:
     async def read(self, tenant: str, after: int, count: int) -> list[Entry]:
         """Return up to `count` entries behind a version, in order."""
         found = await self._connection.ask("XRANGE", keys_of(tenant).log, f"0-{after + 1}", "+", "COUNT", count)
-        return [Entry(int(name[2:]), fields[b"p"], fields[b"c"].decode()) for name, fields in found]
+        try:
+            return [
+                Entry(int(name[2:]), fields[b"p"], fields[b"c"].decode("utf-8", "replace")) for name, fields in found
+            ]
+        except KeyError:
+            raise StoreDamaged("an entry of its log lacks its payload or its chain") from None
+
+    async def chains(self, places: Sequence[tuple[str, int]]) -> list[str | StoreDamaged | None]:
+        """Return the chain of one version of each of several logs; None where the log is trimmed or too short."""
+        commands = [("XRANGE", keys_of(name).log, f"0-{version}", f"0-{version}") for name, version in places]
+        answers = await self._connection.ask_each(commands)
+        return [
+            # The fields of an entry are p, payload, c, chain.
+            answer if isinstance(answer, StoreDamaged) else answer[0][1][3].decode() if answer else None
+            for answer in answers
+        ]
 
     async def duplicate(self, tenant: str, incarnation: str, feedback_id: str) -> Duplicate | None:
         """Return the earlier use of a feedback_id, if there is one."""
         found = await self._connection.ask("GET", keys_of(tenant).feedback(incarnation, feedback_id))
-        return _duplicate(found.decode()) if found else None
+        return _duplicate(found) if found else None
 
     async def meta(self, tenant: str) -> Meta:
         """Return the metadata of a tenant."""
@@ -151,14 +176,32 @@ class EventLog:
         """Return the metadata of several tenants, with an error for one that cannot be read."""
         return [parse_meta(answer) for answer in await self._connection.ask_each(list(map(meta_command, tenants)))]
 
-    async def delete(self, tenant: str) -> bool:
-        """Delete a tenant with all its data; False if there was none."""
+    async def delete(self, tenant: str) -> str | None:
+        """Delete a tenant with all its data; return its incarnation, None if there was none."""
+        deleted = await self._delete(tenant, "")
+        await self._connection.write("ZREM", TENANTS, tenant)
+        return deleted
+
+    async def delete_again(self, tenant: str, incarnation: str) -> bool:
+        """Delete a tenant if it is this incarnation; False if it is not."""
+        if await self._delete(tenant, incarnation) is None:
+            return False
+        await self._connection.ask("ZREM", TENANTS, tenant)
+        if (await self.meta(tenant)).position is not None:  # another worker has put back a newer one meanwhile
+            await self._connection.ask("ZADD", TENANTS, 0, tenant)
+        return True
+
+    async def _delete(self, tenant: str, only: str) -> str | None:
         keys = keys_of(tenant)
         names = [keys.meta, keys.changes, keys.pending, keys.pending_count, keys.log]
         names += [keys.headers, keys.chunks, keys.aside, keys.snapshot_lock]
-        deleted = await self._connection.run(Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS]))
-        await self._connection.ask("ZREM", TENANTS, tenant)
-        return bool(deleted)
+        call = Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS, only])
+        deleted: bytes | None = await self._connection.run(call)
+        return deleted.decode() if deleted is not None else None
+
+    async def confirm(self, tenant: str) -> None:
+        """Return when the log as it is now is as durable as an acknowledgement promises."""
+        await self._connection.confirm(keys_of(tenant).meta)
 
     async def seed(
         self,
@@ -174,7 +217,7 @@ class EventLog:
         False if the stored incarnation is not `instead_of`.
         """
         keys = keys_of(tenant)
-        await self._connection.ask("ZADD", TENANTS, 0, tenant)
+        await self._connection.write("ZADD", TENANTS, 0, tenant)
         names = [keys.meta, keys.log, keys.changes, keys.headers]
         arguments: list[Argument] = [tenant, instead_of, position.incarnation, position.version, position.chain, header]
         arguments.append(self._keep_milliseconds)
@@ -208,21 +251,20 @@ def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  #
     if kind != b"appended":
         return Refused(kind.decode())
     version = int(facts[0])
-    before = Position(group.position.incarnation, version, facts[1].decode())
+    before = Position(group.position.incarnation, version, facts[1].decode("utf-8", "replace"))
     results: list[Entry | Duplicate] = []
     for draft, result in zip(group.drafts, facts[2:], strict=True):
-        text = result.decode()
-        if " " in text:
-            results.append(_duplicate(text))
+        if isinstance(result, list):
+            results.append(_duplicate(*result))
         else:
             version += 1
-            results.append(Entry(version, draft.payload, text))
+            results.append(Entry(version, draft.payload, result.decode()))
     return Appended(before, results)
 
 
 def _failure(error: BaseException) -> Failed:
     """Return the error of one group; the other groups of the round trip are not affected."""
-    ours = store_error(error)
+    ours = error if isinstance(error, Failed) else store_error(error)
     if ours is None and isinstance(error, ResponseError):
         return StoreDamaged(f"the store cannot append to it ({error})")
     if ours is None:
@@ -230,9 +272,9 @@ def _failure(error: BaseException) -> Failed:
     return ours
 
 
-def _duplicate(text: str) -> Duplicate:
-    version, fingerprint = text.split(" ", 1)
-    return Duplicate(int(version), fingerprint)
+def _duplicate(record: bytes, outcome: bytes | None = None) -> Duplicate:
+    version, fingerprint = record.decode().split(" ", 1)
+    return Duplicate(int(version), fingerprint, decode_outcome(int(version), outcome))
 
 
 def meta_command(tenant: str) -> tuple[Argument, ...]:
@@ -245,9 +287,12 @@ def parse_meta(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDam
     if isinstance(answer, StoreDamaged):
         return answer
     incarnation, version, chain, was = answer
-    earlier = was.decode() if was else ""
+    earlier = was.decode("utf-8", "replace") if was else ""
     if incarnation is None or version is None or chain is None:
         return Meta(None, earlier)
     if not version.isdigit():
         return StoreDamaged(f"the version of its log is {version!r}")
-    return Meta(Position(incarnation.decode(), int(version), chain.decode()), earlier)
+    # A changed byte must not be an error here: the position then differs from every other one.
+    return Meta(
+        Position(incarnation.decode("utf-8", "replace"), int(version), chain.decode("utf-8", "replace")), earlier
+    )

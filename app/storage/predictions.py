@@ -5,8 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from app.storage.client import scripts
-from app.storage.client.connection import Argument, Call, Connection
-from app.storage.redis_keys import keys_of
+from app.storage.client.connection import Call, Connection
+from app.storage.client.wire import Argument
+from app.storage.redis_keys import SHARDS, kept_of, keys_of
+
+MOST_BYTES = 64 << 20
+FREED_TOGETHER = 16  # tenants in one round trip
+BLOCKS_FREED = 1000  # of a tenant in one call, which blocks the store
 
 
 class Block(msgspec.Struct):
@@ -22,10 +27,11 @@ class Block(msgspec.Struct):
 class PredictionStore:
     """The kept predictions of all tenants."""
 
-    def __init__(self, connection: Connection, ttl_seconds: int, at_most: int) -> None:
+    def __init__(self, connection: Connection, ttl_seconds: int, at_most: int, at_most_bytes: int = MOST_BYTES) -> None:
         self._connection = connection
         self._ttl_milliseconds = 1000 * ttl_seconds
-        self.at_most = at_most
+        self.at_most = at_most  # predictions of one tenant,
+        self.at_most_bytes = at_most_bytes  # and their bytes
 
     async def write(self, blocks: Sequence[Block]) -> list[BaseException | int]:
         """Write blocks in one round trip; an exception takes the place of one that failed."""
@@ -35,7 +41,9 @@ class PredictionStore:
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
-        return Call(scripts.KEEP, [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}"], arguments)
+        arguments += [block.tenant, self.at_most_bytes]
+        names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept]
+        return Call(scripts.KEEP, names, arguments)
 
     async def counts(self, tenants: Sequence[str]) -> list[int]:
         """Return the number of kept predictions of each tenant."""
@@ -47,3 +55,33 @@ class PredictionStore:
         key = f"{keys_of(tenant).pending}:{block}"
         found: bytes = await self._connection.ask("GETRANGE", key, start, start + size - 1)
         return found
+
+    async def kept_bytes(self, shards: Sequence[str]) -> list[int | BaseException]:
+        """Return the bytes kept in each shard, given by its key; an exception for one that cannot be read."""
+        calls = [Call(scripts.KEPT_BYTES, [kept], [kept.removesuffix("kept"), ":pending"]) for kept in shards]
+        return await self._connection.run_all(calls)
+
+    async def bytes_by_tenant(self) -> dict[str, int]:
+        """Return the bytes that each tenant keeps, without those on cluster nodes that are down."""
+        found = await self._connection.ask_nodes([("HGETALL", kept_of(shard)) for shard in SHARDS])
+        pairs = [answer for answer in found if isinstance(answer, list)]
+        return {each[i].decode(): int(each[i + 1]) for each in pairs for i in range(0, len(each), 2)}
+
+    async def free(self, kept: dict[str, int], level_bytes: int, target_bytes: int) -> None:
+        """Drop the oldest predictions of tenants above the level, largest first, until all keep at most the target.
+
+        A tenant can lose more than the excess, because predictions are dropped by blocks. So the total is compared
+        after each round trip; otherwise, tenants with one large block each would all lose it.
+        """
+        total = sum(kept.values())
+        largest_first = sorted((name for name, size in kept.items() if size > level_bytes), key=kept.__getitem__)[::-1]
+        for start in range(0, len(largest_first), FREED_TOGETHER):
+            if total <= target_bytes:
+                return
+            some = largest_first[start : start + FREED_TOGETHER]
+            left = await self._connection.run_all([self._free_call(tenant, level_bytes) for tenant in some])
+            total -= sum(kept[name] - size for name, size in zip(some, left, strict=True) if isinstance(size, int))
+
+    def _free_call(self, tenant: str, level_bytes: int) -> Call:
+        keys = keys_of(tenant)
+        return Call(scripts.FREE, [keys.pending, keys.pending_count, keys.kept], [tenant, level_bytes, BLOCKS_FREED])

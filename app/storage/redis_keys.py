@@ -11,6 +11,7 @@ from msgspec import Struct
 
 TENANTS = "sluice:tenants"
 KEYRING = "sluice:keys"
+REVOKED = "sluice:{sluice:keys}:revoked"  # in the same slot of a cluster
 AUDIT = "sluice:audit"
 SHARDS = tuple(f"s{number:02x}" for number in range(256))
 
@@ -23,6 +24,12 @@ class TenantKeys(Struct, frozen=True, gc=False):
     meta: str  # incarnation, version and chain of the log
     log: str  # all events
     pending: str  # the blocks of kept predictions, oldest first; block b is at `pending:b`
+    kept: str  # the bytes of kept predictions by tenant, of its shard
+
+    @property
+    def repaired_log(self) -> str:
+        """The log of a repaired tenant, until it takes the place of the damaged one."""
+        return f"{self.prefix}:log:repaired"
 
     @property
     def headers(self) -> str:
@@ -49,6 +56,10 @@ class TenantKeys(Struct, frozen=True, gc=False):
         """The number of kept predictions."""
         return f"{self.prefix}:pending_count"
 
+    def outcomes(self, incarnation: str, block: int | str) -> str:
+        """The outcomes of a block of versions, for retries; append.lua builds the same name from that of the log."""
+        return f"{self.prefix}:outcomes:{incarnation[:8]}:{block}"
+
     def feedback(self, incarnation: str, feedback_id: str) -> str:
         """The record of a used feedback_id, in this incarnation of the tenant."""
         return f"{self.prefix}:feedback:{incarnation[:8]}:{feedback_id}"
@@ -59,7 +70,7 @@ def keys_of(tenant: str) -> TenantKeys:
     """Return the keys of one tenant."""
     shard = shard_of(tenant)
     prefix = f"sluice:{{{shard}}}:{tenant}"
-    return TenantKeys(prefix, changes_of(shard), f"{prefix}:meta", f"{prefix}:log", f"{prefix}:pending")
+    return TenantKeys(prefix, changes_of(shard), f"{prefix}:meta", f"{prefix}:log", f"{prefix}:pending", kept_of(shard))
 
 
 def shard_of(tenant: str) -> str:
@@ -71,3 +82,21 @@ def shard_of(tenant: str) -> str:
 def changes_of(shard: str) -> str:
     """Return the change feed of a shard."""
     return f"sluice:{{{shard}}}:changes"
+
+
+@cache
+def kept_of(shard: str) -> str:
+    """Return the hash of kept bytes by tenant of a shard."""
+    return f"sluice:{{{shard}}}:kept"
+
+
+def synced_of(key: str | bytes | int | memoryview) -> str:
+    """Return a key in the slot of another one: it is written to learn that everything before it is replicated."""
+    name = key if isinstance(key, str) else str(key)
+    tag = name.partition("{")[2].partition("}")[0]
+    return f"sluice:synced:{{{tag or name}}}"
+
+
+def probe_of(shard: str) -> str:
+    """Return a key that is written to learn whether the server accepts writes."""
+    return f"sluice:probe:{{{shard}}}"

@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from redis.exceptions import NoPermissionError
+
 from app.learning.snapshot.chunks import Data
 from app.learning.snapshot.model_file import Chunk, read_header
 from app.storage.client import scripts
-from app.storage.client.connection import Argument, Call, Connection
+from app.storage.client.connection import Call, Connection
+from app.storage.client.failures import store_errors
+from app.storage.client.wire import Argument
 from app.storage.errors import StoreDamaged
 from app.storage.event_log import Meta, Position, meta_command, parse_meta
 from app.storage.redis_keys import keys_of
@@ -115,6 +119,21 @@ class SnapshotStore:
         arguments += [cut + 1 if cut > 0 else "", len(dropped), *dropped, *garbage]
         names = [keys.snapshot_lock, keys.meta, keys.log, keys.headers, keys.chunks]
         return bool(await self._connection.run(Call(scripts.COMMIT, names, arguments)))
+
+    async def events_within(self, tenant: str, events: int, log_bytes: int) -> int:
+        """Return how many of the last events a log may keep so that it takes at most these bytes; `events` if all.
+
+        An estimate, by the mean size of an event: the next snapshot estimates again.
+        """
+        key = keys_of(tenant).log
+        with store_errors(self._connection.shown):
+            try:
+                used = await self._connection.redis.memory_usage(key)
+            except NoPermissionError:
+                return events
+        if used is None or used <= log_bytes:
+            return events
+        return min(events, int(await self._connection.ask("XLEN", key)) * log_bytes // used)
 
     async def _garbage(self, tenant: str, header: bytes, staying: Sequence[int]) -> list[str]:
         """Return the chunks without a header that stays, including those of writers that died."""

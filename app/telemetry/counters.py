@@ -18,7 +18,7 @@ ROUND_TRIPS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 OTHER_METHOD = "other"  # a client may send any word as its method
-SHED_FOR = ("concurrency", "connections", "lag", "rate", "wrong_key")
+SHED_FOR = ("concurrency", "connections", "key_concurrency", "lag", "rate", "wrong_key")
 
 OTHER = "_other"  # not a valid tenant name
 ELECTION_SECONDS = 60.0
@@ -69,6 +69,7 @@ class Requests:
 
     def __init__(self) -> None:
         self.in_progress = 0
+        self.in_progress_by_key: dict[str, int] = {}  # without keys that have none
         self.answered: dict[tuple[str, str, int], int] = {}
         self.durations: dict[tuple[str, str], Histogram] = {}
         self.shed = dict.fromkeys(SHED_FOR, 0)
@@ -83,6 +84,14 @@ class Requests:
         if durations is None:
             durations = self.durations[method, route] = Histogram(DURATIONS)
         durations.observe(seconds)
+
+    def key_done(self, key_id: str) -> None:
+        """Uncount a request of a key that is no longer in progress."""
+        left = self.in_progress_by_key[key_id] - 1
+        if left:
+            self.in_progress_by_key[key_id] = left
+        else:
+            del self.in_progress_by_key[key_id]
 
 
 class Commands:
@@ -248,6 +257,8 @@ class Telemetry:
         self.loads = 0
         self.evictions = 0
         self.repairs = 0
+        self.keys_restored = 0
+        self.outcome_replays = 0
         self.snapshots_taken = 0
         self.snapshots_failed = 0
         self.snapshot_bytes = 0

@@ -129,6 +129,15 @@ def _of_store(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "sluice_store_contact_age_seconds", "Time since the store last answered.", reading.store_contact_age_seconds
     )
+    yield GaugeMetricFamily(
+        "sluice_store_unsafe", "Whether the store's settings keep labels from being acknowledged.", reading.store_unsafe
+    )
+    yield GaugeMetricFamily(
+        "sluice_store_write_refused", "Whether the store refuses writes.", reading.store_write_refused
+    )
+    used, limit = reading.store_memory_bytes, reading.store_memory_limit_bytes
+    yield _gauge("sluice_store_memory_bytes", "Memory in use by the fullest node of the store.", (), [((), used)])
+    yield _gauge("sluice_store_memory_limit_bytes", "The maxmemory of that node.", (), [((), limit)])
 
 
 def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]:
@@ -138,6 +147,12 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
     yield CounterMetricFamily("sluice_tenant_loads", "Tenants loaded.", telemetry.loads)
     yield CounterMetricFamily("sluice_tenant_evictions", "Tenants evicted to free memory.", telemetry.evictions)
     yield CounterMetricFamily("sluice_log_repairs", "Logs repaired.", telemetry.repairs)
+    yield CounterMetricFamily(
+        "sluice_keys_restored", "API keys and revocations put back into the store.", telemetry.keys_restored
+    )
+    yield CounterMetricFamily(
+        "sluice_outcome_replays", "Replays of a log for the answer to a retry.", telemetry.outcome_replays
+    )
     snapshots = CounterMetricFamily("sluice_snapshots", "Snapshots.", labels=("result",))
     snapshots.add_metric(["taken"], telemetry.snapshots_taken)
     snapshots.add_metric(["failed"], telemetry.snapshots_failed)
@@ -146,6 +161,8 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
     yield GaugeMetricFamily(
         "sluice_pending_waiting_bytes", "Kept predictions that are not written yet.", reading.pending_waiting_bytes
     )
+    yield GaugeMetricFamily("sluice_pending_bytes", "Kept predictions of all tenants.", reading.pending_bytes)
+    yield GaugeMetricFamily("sluice_pending_limit_bytes", "How much may be kept.", reading.pending_limit_bytes)
     yield CounterMetricFamily("sluice_predictions_not_kept", "Predictions that were not kept.", telemetry.not_kept)
 
 

@@ -57,8 +57,14 @@ class WorkerReading:
 
     store_up: bool
     store_contact_age_seconds: float
+    store_unsafe: bool
+    store_write_refused: bool
     tenants_held: int
     tenants_memory_bytes: int
     tenants_damaged: int
     pending_waiting_bytes: int
+    pending_bytes: int
+    pending_limit_bytes: int
+    store_memory_bytes: int | None  # of the fullest node; None if no node has a limit
+    store_memory_limit_bytes: int | None
     tenants: Sequence[TenantReading]

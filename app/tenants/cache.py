@@ -1,4 +1,4 @@
-"""The memory of a worker: its tenants, evicted least recently used first, and the log entries it lately applied.
+"""The memory of a worker: its tenants, evicted least recently used first, and what the store must not lose.
 
 Tenants are hidden from Python's garbage collector. It looks for cycles in all objects, and the worker serves nothing
 meanwhile: the objects of 100,000 tenants took more than a second. A tenant has no cycles, so it is freed with its last
@@ -11,8 +11,10 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from app.learning.state import Outcome
-from app.storage.event_log import Entry, Position, next_chain
+from app.storage.event_log import INCARNATION_LENGTH, Entry, Position, next_chain
 from app.telemetry.counters import Telemetry
 from app.tenants.tenant import Tenant
 
@@ -21,6 +23,7 @@ logger = logging.getLogger("sluice.tenants")
 TENANT_OVERHEAD_BYTES = 12_000  # of a tenant, without its table and its names
 RECENT_BYTES = 32 << 20
 ENTRY_OVERHEAD_BYTES = 400
+ENDED_KEPT = 10_000
 # Only these types, and no memoryviews, for example: an object that the collector does not track must be freed safely.
 CONTAINERS = (dict, list, tuple)
 STATE_MODULES = ("app.learning.", "kernels.")  # of the classes in a tenant's state
@@ -29,59 +32,128 @@ _untrack = ctypes.pythonapi.PyObject_GC_UnTrack
 _untrack.argtypes, _untrack.restype = [ctypes.py_object], None
 
 
+class RecentLog(Struct, gc=False):
+    """The range of entries that are remembered of one log, without a gap, and the chain of the last one."""
+
+    incarnation: str
+    first: int
+    last: int
+    chain: str
+
+
 class RecentEntries:
-    """The last entries that this worker has applied, of all tenants, in case that the store loses them."""
+    """The last entries that this worker has applied, of all tenants, in case that the store loses them.
+
+    They stay when their tenant is evicted. The oldest ones beyond the limit are dropped, in the order of their log.
+    """
 
     def __init__(self, bytes_kept: int = RECENT_BYTES) -> None:
         self._bytes_kept = bytes_kept
         self._bytes = 0
-        self._entries: OrderedDict[tuple[str, int], Entry] = OrderedDict()
-        self._versions: dict[str, set[int]] = {}  # by incarnation, so that `forget` need not search all entries
+        self._entries: OrderedDict[tuple[str, int], Entry] = OrderedDict()  # by tenant and version
+        self.logs: dict[str, RecentLog] = {}  # by tenant; no struct in it is tracked by the garbage collector
 
-    def remember(self, incarnation: str, entry: Entry) -> None:
-        """Keep an entry; drop the oldest ones beyond the limit."""
-        self._drop(incarnation, entry.version)
-        self._entries[incarnation, entry.version] = entry
-        self._versions.setdefault(incarnation, set()).add(entry.version)
+    def remember(self, tenant: str, incarnation: str, entry: Entry) -> None:
+        """Keep an entry that was applied; an entry that does not continue the remembered log begins a new one."""
+        log = self.logs.get(tenant)
+        if log is not None and entry.version == log.last + 1 and incarnation == log.incarnation:
+            log.last, log.chain = entry.version, entry.chain
+        else:
+            self.forget(tenant)
+            self.logs[tenant] = RecentLog(incarnation, entry.version, entry.version, entry.chain)
+        self._entries[tenant, entry.version] = entry
         self._bytes += len(entry.payload) + ENTRY_OVERHEAD_BYTES
-        while self._bytes > self._bytes_kept:
-            self._drop(*next(iter(self._entries)))
+        self._drop_oldest()
 
-    def has(self, position: Position) -> bool:
+    def remember_read(self, tenant: str, incarnation: str, entries: Sequence[Entry]) -> None:
+        """Keep entries that were read when their tenant was loaded.
+
+        Those of a log that was not remembered before are the first to be dropped: loads of many tenants must not
+        replace entries that this worker has acknowledged.
+        """
+        log = self.logs.get(tenant)
+        if log is not None and log.incarnation == incarnation:
+            new = [entry for entry in entries if entry.version > log.last]
+            if not new or next_chain(log.chain, new[0].payload) == new[0].chain:
+                for entry in new:
+                    self.remember(tenant, incarnation, entry)
+                return
+        self.forget(tenant)
+        if entries:
+            self.logs[tenant] = RecentLog(incarnation, entries[0].version, entries[-1].version, entries[-1].chain)
+        for entry in reversed(entries):
+            self._entries[tenant, entry.version] = entry
+            self._entries.move_to_end((tenant, entry.version), last=False)
+            self._bytes += len(entry.payload) + ENTRY_OVERHEAD_BYTES
+        self._drop_oldest()
+
+    def end_of(self, tenant: str) -> Position | None:
+        """Return the position of the last entry that is remembered of a tenant."""
+        log = self.logs.get(tenant)
+        return Position(log.incarnation, log.last, log.chain) if log else None
+
+    def has(self, tenant: str, position: Position) -> bool:
         """Whether the entry that led to exactly this position is known."""
-        entry = self._entries.get((position.incarnation, position.version))
+        log = self.logs.get(tenant)
+        if log is None or log.incarnation != position.incarnation:
+            return False
+        entry = self._entries.get((tenant, position.version))
         return entry is not None and entry.chain == position.chain
 
-    def forget(self, incarnation: str) -> None:
-        """Drop the entries of an incarnation whose log has another history now."""
-        for version in list(self._versions.get(incarnation, ())):
-            self._drop(incarnation, version)
-
-    def leading_to(self, position: Position) -> list[Entry]:
+    def leading_to(self, tenant: str, position: Position) -> list[Entry]:
         """Return the last entries up to a position, in order, as far back as they are known without gap or fork."""
-        found: list[Entry] = []
-        for version in range(position.version, 0, -1):
-            entry = self._entries.get((position.incarnation, version))
-            if entry is None or not _precedes(entry, found[-1] if found else None, position):
+        if not self.has(tenant, position):
+            return []
+        found = [self._entries[tenant, position.version]]
+        for version in range(position.version - 1, self.logs[tenant].first - 1, -1):
+            entry = self._entries[tenant, version]
+            if next_chain(entry.chain, found[-1].payload) != found[-1].chain:
                 break
             found.append(entry)
         return found[::-1]
 
-    def _drop(self, incarnation: str, version: int) -> None:
-        entry = self._entries.pop((incarnation, version), None)
-        if entry is None:
-            return
-        self._bytes -= len(entry.payload) + ENTRY_OVERHEAD_BYTES
-        versions = self._versions[incarnation]
-        versions.remove(version)
-        if not versions:
-            del self._versions[incarnation]
+    def forget(self, tenant: str) -> None:
+        """Drop the entries of a tenant that was deleted, or whose log has another history now."""
+        log = self.logs.pop(tenant, None)
+        for version in range(log.first, log.last + 1) if log else ():
+            self._bytes -= len(self._entries.pop((tenant, version)).payload) + ENTRY_OVERHEAD_BYTES
+
+    def _drop_oldest(self) -> None:
+        while self._bytes > self._bytes_kept:
+            (tenant, version), entry = self._entries.popitem(last=False)
+            self._bytes -= len(entry.payload) + ENTRY_OVERHEAD_BYTES
+            log = self.logs[tenant]
+            log.first = version + 1
+            if log.first > log.last:
+                del self.logs[tenant]
 
 
-def _precedes(entry: Entry, following: Entry | None, position: Position) -> bool:
-    if following is None:
-        return entry.chain == position.chain
-    return next_chain(entry.chain, following.payload) == following.chain
+class EndedIncarnations:
+    """The newest incarnations that have ended: their tenant was deleted, or replaced by an import.
+
+    A failover can bring them back. This worker's own deletions are here, and those of others that it saw.
+    """
+
+    def __init__(self, at_most: int = ENDED_KEPT) -> None:
+        self._at_most = at_most
+        self._tenants: dict[str, str] = {}  # by incarnation, the oldest first
+        self.names = self._tenants.values()
+
+    def add(self, tenant: str, incarnation: str) -> None:
+        """Remember an incarnation of a tenant."""
+        self._tenants[incarnation] = tenant
+        if len(self._tenants) > self._at_most:
+            del self._tenants[next(iter(self._tenants))]
+
+    def note(self, tenant: str, earlier: str) -> None:
+        """Remember the earlier incarnations in the metadata of a tenant."""
+        for incarnation in earlier.split():
+            if incarnation not in self._tenants and len(incarnation) == INCARNATION_LENGTH:
+                self.add(tenant, incarnation)
+
+    def __contains__(self, incarnation: str) -> bool:
+        """Whether this incarnation has ended."""
+        return incarnation in self._tenants
 
 
 class TenantCache:
@@ -124,7 +196,8 @@ class TenantCache:
         outcomes = {}
         for entry in entries:
             outcomes[entry.version] = tenant.apply(entry)
-            self._recent.remember(tenant.incarnation, entry)
+            tenant.unsaved_bytes += len(entry.payload)
+            self._recent.remember(tenant.name, tenant.incarnation, entry)
         self.measure(tenant)
         return outcomes
 
@@ -132,7 +205,8 @@ class TenantCache:
         """Apply entries together, which is faster, and remember them."""
         tenant.apply_all(entries)
         for entry in entries:
-            self._recent.remember(tenant.incarnation, entry)
+            tenant.unsaved_bytes += len(entry.payload)
+            self._recent.remember(tenant.name, tenant.incarnation, entry)
         self.measure(tenant)
 
     def measure(self, tenant: Tenant) -> None:

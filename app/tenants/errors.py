@@ -28,7 +28,7 @@ class TenantDamaged(SluiceError):
     """The state of a tenant cannot be rebuilt from the store."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"tenant {name!r} cannot be loaded: {reason}")
+        super().__init__(f"tenant {name!r} cannot be loaded: {reason}; check it with: sluice repair {name}")
 
 
 class LogReplaced(SluiceError):
@@ -76,6 +76,10 @@ class TooManyExports(SluiceError):
             f"{limit:,} exports are in progress here, which is the limit (SLUICE_MAX_CONCURRENT_EXPORTS); "
             "try again later"
         )
+
+
+class Abandoned(Exception):
+    """The client of a request has gone: its work has ended."""
 
 
 class FeedbackForgotten(SluiceError):

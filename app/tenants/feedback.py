@@ -1,58 +1,156 @@
-"""Feedback that was sent before: a retry gets its first answer, another use of the same id a conflict."""
+"""Feedback that was sent before: a retry gets its first answer, another use of the same id a conflict.
 
-from dataclasses import dataclass
+The first answer is in memory for a while, and in the store for as long as the feedback_id is known. Each worker writes
+the outcomes of its own appends, after the answer. Where that did not happen, as after a crash, one replay of the log
+finds the outcome of the retry, and keeps those of all labels that it passes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import Protocol
 
 from app.learning.errors import SluiceError
 from app.learning.events import Served
 from app.learning.state import Outcome
-from app.storage.event_codec import decode_record, served_by
-from app.storage.event_log import Draft, Duplicate
-from app.tenants.errors import FeedbackConflict, FeedbackForgotten
+from app.storage.errors import StoreUnavailable
+from app.storage.event_codec import FeedbackRecord, decode_record, fingerprint_of, served_by
+from app.storage.event_log import Duplicate, Entry
+from app.storage.outcomes import GivenOutcome, OutcomeStore
+from app.telemetry.counters import Telemetry
+from app.tenants.errors import Abandoned, FeedbackConflict, FeedbackForgotten, LogReplaced, TenantDamaged
 from app.tenants.log_writer import OWN, count_label
 from app.tenants.recovery import Recovery
-from app.tenants.tenant import FeedbackResult, Tenant
+from app.tenants.tenant import FeedbackResult, Retry, Tenant
+
+logger = logging.getLogger("sluice.tenants")
+
+WRITE_SECONDS = 0.05  # outcomes gather for so long
+OTHERS_WRITE_SECONDS = 0.15
+MOST_WAITING = 50_000  # outcomes; beyond these, they are dropped
+WRITTEN_TOGETHER = 2048
 
 
-@dataclass(frozen=True, slots=True)
+class Caller(Protocol):
+    """Who waits for an answer."""
+
+    is_client_gone: bool
+
+
 class FeedbackHistory:
-    """Finds the first answers to feedback, in memory or in the log."""
+    """The outcomes of feedback, in memory, in the store or in the log."""
 
-    recovery: Recovery
+    def __init__(self, recovery: Recovery, outcomes: OutcomeStore, telemetry: Telemetry) -> None:
+        self._recovery = recovery
+        self._outcomes = outcomes
+        self._telemetry = telemetry
+        self._waiting: list[GivenOutcome] = []
+        self._wake = asyncio.Event()
+        self._replaying = asyncio.Lock()  # one replay at a time: others may need the same one
+
+    def keep(self, tenant: Tenant, feedback_id: str, fingerprint: str, outcome: Outcome) -> None:
+        """Keep the outcome of an append of this worker; it is written in a moment."""
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.append(GivenOutcome(tenant.name, tenant.incarnation, feedback_id, fingerprint, outcome))
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Write outcomes until cancelled."""
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(WRITE_SECONDS)
+            try:
+                await self.write()
+            except Exception:
+                logger.exception("writing outcomes failed")
+
+    async def write(self) -> None:
+        """Write the outcomes that wait. While the store is away they are dropped."""
+        self._wake.clear()
+        waiting, self._waiting = self._waiting, []
+        with suppress(StoreUnavailable):
+            for start in range(0, len(waiting), WRITTEN_TOGETHER):
+                await self._outcomes.write(waiting[start : start + WRITTEN_TOGETHER])
 
     async def repeated(
-        self, tenant: Tenant, feedback_id: str, draft: Draft, earlier: Duplicate
-    ) -> FeedbackResult | SluiceError:
-        """Return the first answer to a draft whose feedback_id was used before."""
-        if earlier.fingerprint not in {OWN, draft.fingerprint}:
-            return FeedbackConflict(feedback_id)
-        outcome = await self._outcome_of(tenant, earlier.version)
-        if outcome is None:
-            return FeedbackForgotten(feedback_id, earlier.version)
-        if earlier.fingerprint == OWN:
-            count_label(tenant, draft.payload, outcome)
-        return FeedbackResult(feedback_id, outcome, duplicate=earlier.fingerprint != OWN)
+        self, tenant: Tenant, retries: Sequence[Retry], caller: Caller | None
+    ) -> list[FeedbackResult | SluiceError]:
+        """Return the first answers to feedback whose ids were used before."""
+        valid = [retry.earlier for retry in retries if retry.earlier.fingerprint in {OWN, retry.draft.fingerprint}]
+        outcomes = await self._outcomes_of(tenant, valid, caller)
+        return [_repeated(tenant, retry, outcomes.get(retry.earlier.version)) for retry in retries]
 
     async def earlier_answer(
-        self, tenant: Tenant, feedback_id: str, label: int
+        self, tenant: Tenant, feedback_id: str, label: int, caller: Caller | None
     ) -> tuple[FeedbackResult, Served | None] | None:
         """Return the answer to earlier feedback with this id, even if its input is no longer kept."""
-        earlier = await self.recovery.log.duplicate(tenant.name, tenant.incarnation, feedback_id)
+        log = self._recovery.log
+        earlier = await log.duplicate(tenant.name, tenant.incarnation, feedback_id)
         if earlier is None:
             return None
         if not earlier.fingerprint.startswith(f"{label}:"):
             raise FeedbackConflict(feedback_id)
-        outcome = await self._outcome_of(tenant, earlier.version)
+        kept = await self._outcomes.read(tenant.name, tenant.incarnation, [earlier.version])
+        earlier = Duplicate(earlier.version, earlier.fingerprint, kept.get(earlier.version))
+        outcome = (await self._outcomes_of(tenant, [earlier], caller)).get(earlier.version)
         if outcome is None:
             raise FeedbackForgotten(feedback_id, earlier.version)
-        entries = await self.recovery.log.read(tenant.name, earlier.version - 1, 1)
+        await log.confirm(tenant.name)  # the first attempt may not have been acknowledged
+        entries = await log.read(tenant.name, earlier.version - 1, 1)
         served = served_by(decode_record(entries[0].payload)) if entries else None
         return FeedbackResult(feedback_id, outcome, duplicate=True), served
 
-    async def _outcome_of(self, tenant: Tenant, version: int) -> Outcome | None:
-        """Return an outcome from memory, or replay the event on a copy."""
-        outcome = tenant.outcome_of(version)
-        if outcome is None:
-            outcome = await self.recovery.outcome_of(tenant.name, tenant.incarnation, version)
-            if outcome is not None:
-                tenant.remember(version, outcome)
-        return outcome
+    async def _outcomes_of(
+        self, tenant: Tenant, earlier: Sequence[Duplicate], caller: Caller | None
+    ) -> dict[int, Outcome]:
+        """Return the outcomes of earlier events by version, as far as they can be found."""
+        found = {each.version: tenant.outcome_of(each.version) or each.outcome for each in earlier}
+        known = {version: outcome for version, outcome in found.items() if outcome is not None}
+        missing = found.keys() - known.keys()
+        if missing:
+            await asyncio.sleep(OTHERS_WRITE_SECONDS)  # another worker may be about to write it
+            async with self._replaying:
+                kept = await self._outcomes.read(tenant.name, tenant.incarnation, missing)
+                known |= kept
+                if missing := missing - kept.keys():
+                    known |= await self._replay(tenant, missing, caller)
+        return known
+
+    async def _replay(self, tenant: Tenant, versions: Collection[int], caller: Caller | None) -> dict[int, Outcome]:
+        """Replay the log on a copy; keep the outcomes of all labels with ids on the way."""
+        self._telemetry.outcome_replays += 1
+        name, incarnation = tenant.name, tenant.incarnation
+        found: dict[int, Outcome] = {}
+        try:
+            async for block in self._recovery.replay(name, incarnation, min(versions), max(versions)):
+                if caller is not None and caller.is_client_gone:
+                    raise Abandoned
+                found |= {entry.version: outcome for entry, outcome in block if entry.version in versions}
+                passed = [_given(tenant, entry, outcome) for entry, outcome in block]
+                with suppress(StoreUnavailable):
+                    await self._outcomes.write([each for each in passed if each is not None])
+        except (LogReplaced, TenantDamaged, ValueError):  # the log does not reach back so far
+            pass
+        for version, outcome in found.items():
+            tenant.remember(version, outcome)
+        return found
+
+
+def _given(tenant: Tenant, entry: Entry, outcome: Outcome) -> GivenOutcome | None:
+    """Return the outcome of an entry if it has a feedback_id."""
+    record = decode_record(entry.payload)
+    if not isinstance(record, FeedbackRecord) or record.feedback_id is None:
+        return None
+    return GivenOutcome(tenant.name, tenant.incarnation, record.feedback_id, fingerprint_of(record), outcome)
+
+
+def _repeated(tenant: Tenant, retry: Retry, outcome: Outcome | None) -> FeedbackResult | SluiceError:
+    earlier, draft = retry.earlier, retry.draft
+    if earlier.fingerprint not in {OWN, draft.fingerprint}:
+        return FeedbackConflict(retry.feedback_id)
+    if outcome is None:
+        return FeedbackForgotten(retry.feedback_id, earlier.version)
+    if earlier.fingerprint == OWN:
+        count_label(tenant, draft.payload, outcome)
+    return FeedbackResult(retry.feedback_id, outcome, duplicate=earlier.fingerprint != OWN)

@@ -6,12 +6,14 @@ is checked when feedback comes: an id that a client has changed finds nothing.
 
 import asyncio
 import logging
+import math
 import re
 import secrets
 import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -56,6 +58,14 @@ class StoreStatus(Protocol):
     away: dict[str, str]  # change feeds on cluster nodes that do not answer
 
 
+@dataclass(slots=True)
+class Room:
+    """What this worker may keep until the budget is checked again, and the shards that it has written to."""
+
+    bytes: float = math.inf
+    touched: set[str] = field(default_factory=set)
+
+
 class KeptPredictions:
     """The kept predictions: those of this worker that are not written yet, and in the store those of all workers."""
 
@@ -64,9 +74,12 @@ class KeptPredictions:
     ) -> None:
         self._store = store
         self._status = status
+        self.room = Room()
+        self._most_bytes = max(store.at_most_bytes // BLOCKS_KEPT - HEAD.size, 0)  # of one prediction
         self._telemetry = telemetry or Telemetry()
         self._enabled = enabled
         self._most_in_block = max(store.at_most // BLOCKS_KEPT, 1)
+        self._block_bytes = min(BLOCK_BYTES, store.at_most_bytes // BLOCKS_KEPT)
         self._prefix = secrets.token_hex(6)
         self._blocks = 0
         self._open: dict[str, Block] = {}  # by tenant
@@ -88,13 +101,16 @@ class KeptPredictions:
             return [None] * len(given)
         status = self._status
         is_away = status.trouble is not None or (status.away and keys_of(tenant.name).changes in status.away)
-        if is_away or self.waiting_bytes > MOST_WAITING_BYTES:
+        if is_away or self.waiting_bytes > MOST_WAITING_BYTES or self.room.bytes <= 0.0:
             self._telemetry.not_kept += len(given)
             return [None] * len(given)
         now = time.time_ns() // 1_000_000
         return [self._put(tenant.name, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
 
-    def _put(self, tenant: str, given: bytes, verdict: Verdict, now: int) -> str:
+    def _put(self, tenant: str, given: bytes, verdict: Verdict, now: int) -> str | None:
+        if len(given) > self._most_bytes:
+            self._telemetry.not_kept += 1
+            return None
         block = self._open.get(tenant) or self._new_block(tenant)
         head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now)
         start, size = block.size, len(head) + len(given)
@@ -102,9 +118,10 @@ class KeptPredictions:
         block.count += 1
         block.size += size
         self.waiting_bytes += size
+        self.room.bytes -= size
         if self.waiting_bytes >= ROUND_TRIP_BYTES:
             self._enough.set()
-        if block.size >= BLOCK_BYTES or block.count >= self._most_in_block:
+        if block.size >= self._block_bytes or block.count >= self._most_in_block:
             del self._open[tenant]
         return f"{block.name}-{start:x}-{len(given):x}"
 
@@ -186,6 +203,7 @@ class KeptPredictions:
             if not isinstance(answer, BaseException):
                 del self._waiting[block.name]
                 self.waiting_bytes -= block.size
+                self.room.touched.add(keys_of(block.tenant).kept)
         self._written.set()
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if failed:

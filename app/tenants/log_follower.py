@@ -3,19 +3,19 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from app.storage.change_feed import ChangeFeeds
+from app.storage.change_feed import DELETED, ChangeFeeds
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.event_log import Entry, EventLog, Meta, Position
 from app.storage.redis_keys import SHARDS
 from app.tenants.cache import RecentEntries, TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
+from app.tenants.loss.repair import Repair
 from app.tenants.recovery import ENTRIES_AT_ONCE, Recovery
-from app.tenants.repair import Repair
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
@@ -24,7 +24,6 @@ COMPARE_SECONDS = 1.0
 COMPARED_AT_ONCE = 1000
 ASKED_AT_ONCE = 100  # of these in one round trip: other commands wait no longer than for one
 RETRY_SECONDS = 0.2
-DELETED = -1  # or replaced by an import
 FEW_ENTRIES = 32  # are applied one by one, so that their outcomes are remembered
 
 
@@ -55,7 +54,7 @@ class Replayer:
 
     def has_passed(self, tenant: Tenant, position: Position) -> bool:
         """Whether the tenant is known to have passed through a position; its version alone does not prove it."""
-        return position == tenant.position or self.recent.has(position)
+        return position == tenant.position or self.recent.has(tenant.name, position)
 
     def _apply(self, tenant: Tenant, entries: list[Entry]) -> None:
         if tenant.in_flight or len(entries) <= FEW_ENTRIES:
@@ -64,25 +63,39 @@ class Replayer:
             self.cache.apply_all(tenant, entries)
 
     async def _reload(self, tenant: Tenant) -> None:
-        fresh = await self.recovery.load(tenant.name)
+        loaded = await self.recovery.load(tenant.name)
+        fresh = loaded.tenant
         if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)
         tenant.replace_by(fresh)
+        self.recent.remember_read(tenant.name, tenant.incarnation, loaded.entries)
         self.cache.measure(tenant)
 
 
 class LogFollower:
     """Follows the logs of all tenants in memory, and knows whether the store is available. One for each worker."""
 
-    def __init__(
-        self, feeds: ChangeFeeds, log: EventLog, replayer: Replayer, repair: Repair, held: Mapping[str, Tenant]
+    def __init__(  # noqa: PLR0913, PLR0917 - collaborators
+        self,
+        feeds: ChangeFeeds,
+        log: EventLog,
+        replayer: Replayer,
+        repair: Repair,
+        held: Mapping[str, Tenant],
+        load: Callable[[str], Awaitable[Tenant | None]],
+        damaged: MutableMapping[str, tuple[TenantDamaged, float]],
     ) -> None:
         self._feeds = feeds
         self._log = log
         self._replayer = replayer
         self._repair = repair
         self._held = held
-        self._to_compare: Iterator[str] = iter(())  # names that this pass has not compared yet
+        self._load = load
+        self._damaged = damaged  # tenants that could not be loaded
+        self._recent = replayer.recent
+        self._to_compare = Pass(held)
+        self._to_compare_remembered = Pass(self._recent.logs)
+        self._to_compare_ended = Pass(repair.ended.names)
         self.trouble: str | None = "no contact yet"
         self.away = feeds.away  # change feeds on cluster nodes that do not answer
         self.contact_at = time.monotonic()
@@ -111,7 +124,7 @@ class LogFollower:
         """Compare tenants with their logs every second, until cancelled: feeds are capped, stores can be emptied."""
         while True:
             try:
-                await self._feeds.recheck_away()
+                await self._feeds.recheck()
                 await self.compare_once()
                 self._succeeded()
             except StoreUnavailable as error:
@@ -121,20 +134,41 @@ class LogFollower:
             await asyncio.sleep(COMPARE_SECONDS)
 
     async def compare_once(self) -> None:
-        """Compare some tenants in memory with their logs; the next call continues with the next ones."""
-        tenants = [tenant for tenant in self._next_tenants() if not self._feeds.is_away(tenant.name)]
+        """Compare some tenants with their logs; the next call continues with the next ones."""
+        tenants = [self._held[name] for name in self._present(self._to_compare.next()) if name in self._held]
         if not tenants and not self._feeds.away:
             await self._log.count()
         for start in range(0, len(tenants), ASKED_AT_ONCE):
             await self._compare_all(tenants[start : start + ASKED_AT_ONCE])
+        # A tenant that was evicted is served no more, but its log must have what this worker has acknowledged.
+        evicted = [name for name in self._present(self._to_compare_remembered.next()) if name not in self._held]
+        for start in range(0, len(evicted), ASKED_AT_ONCE):
+            await self._compare_remembered(evicted[start : start + ASKED_AT_ONCE])
 
-    def _next_tenants(self) -> list[Tenant]:
-        """Return the next tenants of a pass over all tenants, without those that were evicted since it began."""
-        names = list(islice(self._to_compare, COMPARED_AT_ONCE))
-        if not names:
-            self._to_compare = iter(tuple(self._held))  # the garbage collector need not search a tuple of strings
-            names = list(islice(self._to_compare, COMPARED_AT_ONCE))
-        return [self._held[name] for name in names if name in self._held]
+        ended = list(self._present(self._to_compare_ended.next()))
+        for start in range(0, len(ended), ASKED_AT_ONCE):
+            await self._repair.delete_revived(ended[start : start + ASKED_AT_ONCE])
+
+    def _present(self, names: Iterable[str]) -> Iterable[str]:
+        """Return the names without those on cluster nodes that are away."""
+        return (name for name in names if not self._feeds.is_away(name))
+
+    async def _compare_remembered(self, names: Sequence[str]) -> None:
+        """Load those of some evicted tenants whose logs lack what is remembered of them: that repairs the logs."""
+        ends = {name: end for name in names if (end := self._recent.end_of(name))}
+        metas = await self._log.metas(ends)
+        chains = await self._log.chains([(name, end.version) for name, end in ends.items()])
+        for (name, end), meta, chain in zip(ends.items(), metas, chains, strict=True):
+            if isinstance(meta, StoreDamaged) or isinstance(chain, StoreDamaged):
+                continue  # it is reported when it is loaded
+            stored = meta.position
+            if stored is not None and stored.incarnation == end.incarnation:
+                is_on_log = stored == end or (stored.version > end.version and chain in {end.chain, None})
+            else:
+                is_on_log = False
+            if not is_on_log and name not in self._held and self._recent.end_of(name) == end:
+                with suppress(TenantDamaged, LogReplaced):  # the loader has logged it, and the next pass tries again
+                    await self._load(name)
 
     async def _compare_all(self, tenants: Sequence[Tenant]) -> None:
         before = [(tenant.state.version, tenant.chain) for tenant in tenants]
@@ -147,6 +181,7 @@ class LogFollower:
         """Repair a tenant that is not on its log. `version` and `chain` are from before `meta` was read."""
         if isinstance(meta, StoreDamaged):
             raise meta
+        self._repair.ended.note(tenant.name, meta.earlier)
         stored = meta.position
         if stored is None or stored.incarnation != tenant.incarnation or not _can_precede(version, chain, stored):
             await self._repair_held(tenant)
@@ -156,7 +191,13 @@ class LogFollower:
 
     async def _changed(self, name: str, version: int) -> None:
         tenant = self._held.get(name)
+        if version == DELETED:
+            self._damaged.pop(name, None)  # it was deleted, replaced or repaired
+            self._repair.notes[:] = [note for note in self._repair.notes if not note.startswith(_stays(name))]
         if tenant is None:
+            if version == DELETED:
+                with suppress(StoreDamaged):  # it is reported when it is loaded
+                    self._repair.ended.note(name, (await self._log.meta(name)).earlier)
             return
         with self._damage_noted(tenant):
             if version == DELETED:
@@ -185,7 +226,7 @@ class LogFollower:
         try:
             yield
         except (StoreDamaged, TenantDamaged) as error:
-            text = f"tenant {tenant.name} stays at version {tenant.state.version}: {error}"
+            text = f"{_stays(tenant.name)}{tenant.state.version}: {error}"
             if text not in self._repair.notes:
                 self._repair.note(text)
 
@@ -217,6 +258,27 @@ class LogFollower:
         self.trouble = None
         if not self._feeds.away:
             self.contact_at = time.monotonic()
+
+
+class Pass:
+    """Goes through the names of tenants again and again, some at a time."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._rest: Iterator[str] = iter(())
+
+    def next(self) -> list[str]:
+        """Return the next names; some of them may be gone since the pass began."""
+        names = list(islice(self._rest, COMPARED_AT_ONCE))
+        if not names:
+            self._rest = iter(tuple(self._names))  # the garbage collector need not search a tuple of strings
+            names = list(islice(self._rest, COMPARED_AT_ONCE))
+        return names
+
+
+def _stays(name: str) -> str:
+    """Return how a note about a tenant begins whose log cannot be followed."""
+    return f"tenant {name} stays at version "
 
 
 def _can_precede(version: int, chain: str, stored: Position) -> bool:

@@ -11,12 +11,14 @@ import numpy as np
 from app.learning.drift import ClassDrift
 from app.learning.prequential import WINDOW, Confusion
 from app.learning.state import TenantState
+from app.storage.client.durability import StoreStatus
 from app.storage.errors import StoreUnavailable
 from app.telemetry.counters import TenantCounters
 from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
 from app.tenants.cache import TenantCache
 from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.log_follower import LogFollower
+from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import TenantLoader
 from app.tenants.tenant import Tenant
 
@@ -43,7 +45,9 @@ class Measurements:
     loader: TenantLoader
     follower: LogFollower
     kept_predictions: KeptPredictions
+    budget: PredictionBudget
     counters: TenantCounters
+    store: StoreStatus
     _surveys: dict[str, Survey] = field(default_factory=dict)
 
     async def read(self) -> WorkerReading:
@@ -55,10 +59,16 @@ class Measurements:
         return WorkerReading(
             store_up=self.follower.trouble is None and self.follower.part_trouble is None,
             store_contact_age_seconds=time.monotonic() - self.follower.contact_at,
+            store_unsafe=self.follower.trouble is None and self.store.refusal is not None,
+            store_write_refused=self.store.write_failure is not None,
             tenants_held=len(held),
             tenants_memory_bytes=self.cache.bytes,
             tenants_damaged=len(self.loader.damaged),
             pending_waiting_bytes=self.kept_predictions.waiting_bytes,
+            pending_bytes=self.budget.kept_bytes,
+            pending_limit_bytes=self.budget.limit_bytes,
+            store_memory_bytes=self.budget.memory.used if self.budget.memory.limit else None,
+            store_memory_limit_bytes=self.budget.memory.limit or None,
             tenants=[self._tenant(tenant, count) for tenant, count in zip(named, kept, strict=True)],
         )
 

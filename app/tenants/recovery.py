@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from app.storage.errors import StoreDamaged
 from app.storage.event_log import Entry, EventLog, Position, next_chain
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
-from app.tenants.cache import RecentEntries, TenantCache
+from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
 from app.tenants.tenant import Tenant
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sluice.tenants")
 
 ENTRIES_AT_ONCE = 256  # a millisecond or two of work, after which other tasks run
+REPLAYED_AT_ONCE = 32  # one by one, for their outcomes
 REMEMBERED = 2048  # entries, in case that the store loses them
 SMALL_BYTES = 1 << 16  # a snapshot of this size is decoded in less time than a thread takes to start
 ATTEMPTS = 3
@@ -38,46 +39,57 @@ def follows(position: Position, entry: Entry) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Loaded:
+    """A tenant at the end of its log, None if there is none; and what was read on the way."""
+
+    tenant: Tenant | None
+    entries: Sequence[Entry]  # the last ones behind the snapshot
+    earlier: str  # incarnations of the tenant
+
+
+@dataclass(frozen=True, slots=True)
 class Recovery:
     """Rebuilds tenants from the store."""
 
     log: EventLog
     snapshots: SnapshotStore
-    recent: RecentEntries
 
-    async def load(self, name: str) -> Tenant | None:
-        """Return the tenant at the end of its log; None if there is no such tenant."""
+    async def load(self, name: str) -> Loaded:
+        """Return the tenant at the end of its log."""
         for _ in range(ATTEMPTS):
             try:
                 versions, meta = await self.snapshots.versions_and_meta(name)
-                return await self._load(name, meta.position, versions) if meta.position else None
+                if meta.position is None:
+                    return Loaded(None, (), meta.earlier)
+                tenant, entries = await self._load(name, meta.position, versions)
+                return Loaded(tenant, entries, meta.earlier)
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
             except LogReplaced:  # trimmed, imported or deleted during the load
                 continue
         raise TenantDamaged(name, "its log does not follow its snapshots, or it changes faster than it can be read")
 
-    async def outcome_of(self, name: str, incarnation: str, version: int) -> Outcome | None:
-        """Return the outcome of an event by replaying it on a copy; None if the log does not reach back so far."""
-        try:
-            earlier = [each for each in await self.snapshots.versions(name) if each < version]
-            tenant = await self._start(name, Position(incarnation, version, ""), earlier)
-            await self._follow(tenant, version - 1, deque(maxlen=0))
-            (entry,) = await self.log.read(name, version - 1, 1)
-            return tenant.apply(entry)
-        except (LogReplaced, TenantDamaged, ValueError):
-            return None
+    async def replay(
+        self, name: str, incarnation: str, first: int, last: int
+    ) -> AsyncIterator[list[tuple[Entry, Outcome]]]:
+        """Replay the log on a copy from before one version to another; yield entries and outcomes in small blocks."""
+        earlier = [each for each in await self.snapshots.versions(name) if each < first]
+        tenant = await self._start(name, Position(incarnation, first, ""), earlier)
+        while tenant.state.version < last:
+            entries = await self.log.read(
+                name, tenant.state.version, min(REPLAYED_AT_ONCE, last - tenant.state.version)
+            )
+            if not entries:
+                return
+            yield [(entry, tenant.apply(entry)) for entry in entries]
 
-    async def _load(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
+    async def _load(self, name: str, position: Position, versions: Sequence[int]) -> tuple[Tenant, Sequence[Entry]]:
         tenant = await self._start(name, position, [each for each in versions if each <= position.version])
         last: deque[Entry] = deque(maxlen=REMEMBERED)
-        await self._follow(tenant, None, last)
+        await self._follow(tenant, last)
         if tenant.state.version < position.version:
             raise LogReplaced(name)
-        self.recent.forget(tenant.incarnation)  # they may be of another history
-        for entry in last:
-            self.recent.remember(tenant.incarnation, entry)
-        return tenant
+        return tenant, list(last)
 
     async def _start(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
         """Return the first good one of these snapshots, or an empty tenant."""
@@ -117,12 +129,8 @@ class Recovery:
         if not is_on_log:
             raise BadSnapshot("the log has another history than the snapshot")
 
-    async def _follow(self, tenant: Tenant, up_to: int | None, seen: deque[Entry]) -> None:
-        while up_to is None or tenant.state.version < up_to:
-            count = ENTRIES_AT_ONCE if up_to is None else min(ENTRIES_AT_ONCE, up_to - tenant.state.version)
-            entries = await self.log.read(tenant.name, tenant.state.version, count)
-            if not entries:
-                return
+    async def _follow(self, tenant: Tenant, seen: deque[Entry]) -> None:
+        while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
             tenant.apply_all(entries)
             seen.extend(entries)
 
@@ -139,7 +147,7 @@ class TenantLoader:
 
     def __init__(  # noqa: PLR0913 - collaborators
         self,
-        recovery: Recovery,
+        load: Callable[[str], Awaitable[Tenant | None]],
         cache: TenantCache,
         writer: "LogWriter",
         history: "FeedbackHistory",
@@ -147,7 +155,7 @@ class TenantLoader:
         *,
         max_weights_moved: int = 0,
     ) -> None:
-        self._recovery = recovery
+        self._load_repaired = load
         self._cache = cache
         self._writer = writer
         self._history = history
@@ -171,7 +179,7 @@ class TenantLoader:
 
     async def _load(self, name: str) -> Tenant | None:
         try:
-            tenant = await self._recovery.load(name)
+            tenant = await self._load_repaired(name)
         except TenantDamaged as error:
             logger.error("%s", error)  # noqa: TRY400 - no traceback needed
             self.damaged[name] = (error, time.monotonic() + DAMAGED_SECONDS)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import secrets
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +10,21 @@ from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
 from app.learning.snapshot.model_file import load
 from app.learning.state import Outcome
+from app.storage.client.durability import StoreStatus
+from app.storage.embedded.append_only_file import read_notes
 from app.storage.event_codec import ConfigRecord, encode
-from app.storage.event_log import Draft, EventLog, Meta, Position
+from app.storage.event_log import Draft, EventLog, Meta, Position, new_incarnation
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
+from app.tenants.feedback import FeedbackHistory
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
+from app.tenants.loss.repair import Repair
 from app.tenants.recovery import TenantLoader
-from app.tenants.repair import Repair
 from app.tenants.rules import Rules
-from app.tenants.snapshotter import Exports, SnapshotTaken, Snapshotter, encode_state, locked
+from app.tenants.snapshotter import EncodedState, Exports, SnapshotTaken, Snapshotter, encode_state, locked
 from app.tenants.tenant import Tenant
 
 ATTEMPTS = 3
@@ -45,11 +47,11 @@ class Part:
 
     ok: bool
     detail: str
-    public: str | None = None  # shown without authentication, if the detail names tenants
+    public: str | None = None  # shown without authentication, if the detail names tenants or addresses
 
     @property
     def public_detail(self) -> str:
-        """The detail without names of tenants."""
+        """The detail without names of tenants and addresses."""
         return self.detail if self.public is None else self.public
 
 
@@ -73,11 +75,13 @@ class Tenants:
         cache: TenantCache,
         loader: TenantLoader,
         writer: LogWriter,
+        history: FeedbackHistory,
         follower: LogFollower,
         repair: Repair,
         snapshotter: Snapshotter,
         exports: Exports,
         telemetry: Telemetry,
+        store: StoreStatus,
     ) -> None:
         self._rules = rules
         self._log = log
@@ -85,24 +89,31 @@ class Tenants:
         self.cache = cache
         self.loader = loader
         self._writer = writer
+        self._history = history
         self.follower = follower
         self._repair = repair
         self._snapshotter = snapshotter
         self._exports = exports
         self._telemetry = telemetry
+        self._store = store
         self._tasks: list[asyncio.Task[None]] = []
         self._first_change = asyncio.Lock()
         self.held = cache.held
 
     def start(self) -> None:
         """Start to write and follow the logs, and to take snapshots."""
-        work = (self._writer.run(), self.follower.follow(), self.follower.compare(), self._snapshotter.run())
+        follower = self.follower
+        work = (
+            self._writer.run(), self._history.run(), follower.follow(), follower.compare(), self._snapshotter.run()
+        )  # fmt: skip
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def stop(self, seconds: float) -> None:
-        """Take the last snapshots within some seconds, and stop the background work."""
+        """Write outcomes and take the last snapshots within some seconds, and stop the background work."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._snapshotter.take_all(seconds), seconds)
+            async with asyncio.timeout(seconds):
+                await self._history.write()
+                await self._snapshotter.take_all(seconds)
         await cancel_all(self._tasks)
 
     async def hold(self, name: str, *, create: bool = True) -> Tenant:
@@ -133,7 +144,7 @@ class Tenants:
 
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         """Change settings, and create the tenant if necessary. Settings that are in force already are no event."""
-        tenant = await self.loader.load(name)
+        tenant = await self._current(name)
         first = self._rules.first_settings
         before = tenant.state.config if tenant else config_of(first)
         changes = self._rules.features.accept(before, changes, is_new=tenant is None)
@@ -141,6 +152,18 @@ class Tenants:
         tenant = tenant or await self._create(name, first)
         if config.values != tenant.state.config.values:
             await self._change(tenant, changes)
+        else:
+            await self._log.confirm(name)  # they may be in force by an attempt that was not acknowledged
+        return tenant
+
+    async def _current(self, name: str) -> Tenant | None:
+        """Return a tenant as the store has it: another worker may have deleted or replaced it in this moment."""
+        tenant = await self.loader.load(name)
+        if tenant is not None:
+            stored = (await self._log.meta(name)).position
+            if stored is None or stored.incarnation != tenant.incarnation:
+                await self._repair.repair(tenant)
+                tenant = await self.loader.load(name)
         return tenant
 
     async def _change(self, tenant: Tenant, changes: Mapping[str, Value]) -> None:
@@ -151,8 +174,10 @@ class Tenants:
 
     async def delete(self, name: str) -> None:
         """Delete a tenant, on all workers."""
-        if not await self._log.delete(name):
+        incarnation = await self._log.delete(name)
+        if incarnation is None:
             raise TenantUnknown(name)
+        self._repair.ended.add(name, incarnation)
         self._telemetry.tenants.forget(name)
         if tenant := self.held(name):
             self.cache.drop(tenant)
@@ -183,31 +208,39 @@ class Tenants:
         """Import a model file as a tenant; raise BadSnapshot if it is invalid, TenantExists if the tenant exists."""
         state = await asyncio.to_thread(load, data)
         self._rules.features.check_model(state.config)
-        stored = (await self._log.meta(name)).position
-        if stored is not None and not replace:
+        if not replace and (await self._log.meta(name)).position is not None:
             raise TenantExists(name)
-        incarnation = secrets.token_hex(16)
-        instead_of = stored.incarnation if stored else ""
+        incarnation = new_incarnation()
         async with locked(self._snapshots, name, LOCK_SECONDS):
             copy = await encode_state(Tenant(name, state, Position(incarnation, state.version, incarnation)))
             await self._snapshots.write(name, copy.chunks, copy.chunk_bytes)
-            done = await self._log.seed(name, copy.position, copy.header, instead_of=instead_of)
-        if not done:
-            raise TenantExists(name)
+            instead_of = await self._seed(name, copy, replace=replace)
+        if instead_of:
+            self._repair.ended.add(name, instead_of)
         if tenant := self.held(name):
             self.cache.drop(tenant)
         return await self.hold(name, create=False)
 
+    async def _seed(self, name: str, copy: EncodedState, *, replace: bool) -> str:
+        """Start the log of a tenant from a state; return the incarnation that this replaces, or ''."""
+        for _ in range(ATTEMPTS):  # others may import or repair the tenant at the same time
+            stored = (await self._log.meta(name)).position
+            if stored is not None and not replace:
+                raise TenantExists(name)
+            instead_of = stored.incarnation if stored else ""
+            if await self._log.seed(name, copy.position, copy.header, instead_of=instead_of):
+                return instead_of
+        raise LogReplaced(name)
+
     def ready(self) -> Readiness:
         """Return whether this worker can serve requests."""
-        trouble, notes = self.follower.trouble, self._repair.notes
-        damaged = sorted(self.loader.damaged)
+        notes, damaged = [*read_notes(), *self._repair.notes], sorted(self.loader.damaged)
         parts = {
-            "redis": Part(trouble is None, trouble or self.follower.part_trouble or "in contact"),
+            "redis": self._store_part(),
             "tenants": Part(
                 ok=True,  # one damaged tenant must not make the service unavailable for the others
                 detail=f"{len(self.cache.tenants):,} in memory, {self.cache.bytes:,} bytes"
-                + (f"; damaged: {', '.join(damaged[:10])}" if damaged else ""),
+                + (f"; damaged: {', '.join(damaged[:10])} (check with: sluice repair)" if damaged else ""),
                 public="in memory",
             ),
             "log": Part(
@@ -217,6 +250,13 @@ class Tenants:
             ),
         }
         return Readiness(all(part.ok for part in parts.values()), parts)
+
+    def _store_part(self) -> Part:
+        """The store: whether it can be reached, its settings are safe, and it accepts writes."""
+        follower, store = self.follower, self._store
+        trouble = follower.trouble or store.trouble
+        detail = trouble or follower.part_trouble or store.write_trouble or "in contact"
+        return Part(trouble is None, detail, store.without_address(detail))
 
 
 async def cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -26,12 +26,22 @@ WAIT_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPolicy:
-    """When snapshots are taken, and how many of them and of the events are kept."""
+    """When snapshots are taken, and how many of them and of the events are kept.
+
+    A log grows between two snapshots, and is trimmed behind the oldest kept one. So each of these parts may take its
+    share of the bytes of a log.
+    """
 
     every_events: int = 10_000
     every_seconds: float = 300.0
     kept: int = 3
     retained_events: int = 100_000
+    log_bytes: int = 1 << 28
+
+    @property
+    def every_bytes(self) -> int:
+        """The bytes of events between two snapshots."""
+        return self.log_bytes // (self.kept + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +99,17 @@ class Snapshotter:
     async def take(self, tenant: Tenant) -> SnapshotTaken:
         """Take a snapshot now; raise SnapshotBusy while another worker takes one."""
         async with locked(self._snapshots, tenant.name) as token:
+            saved_bytes = tenant.unsaved_bytes
             copy = await encode_state(tenant)
             written = await self._snapshots.write(tenant.name, copy.chunks, copy.chunk_bytes)
             policy = self._policy
+            retained = await self._snapshots.events_within(tenant.name, policy.retained_events, policy.log_bytes)
             committed = await self._snapshots.commit(
-                tenant.name, token, copy.position, copy.header, policy.kept, policy.retained_events
+                tenant.name, token, copy.position, copy.header, policy.kept, retained
             )
             if not committed:
                 raise SnapshotBusy(tenant.name)
+        tenant.unsaved_bytes -= saved_bytes
         return self._taken(tenant, copy, written)
 
     async def take_all(self, seconds: float) -> None:
@@ -122,7 +135,9 @@ class Snapshotter:
             return False
         new = tenant.state.version - tenant.snapshot_version
         waited = time.monotonic() - max(tenant.snapshot_at, tenant.snapshot_tried_at)
-        return new >= self._policy.every_events or (new > 0 and waited >= self._policy.every_seconds)
+        policy = self._policy
+        is_large = new >= policy.every_events or tenant.unsaved_bytes >= policy.every_bytes
+        return is_large or (new > 0 and waited >= policy.every_seconds)
 
     async def _attempt(self, tenant: Tenant, *, last: bool = False) -> bool:
         """Take a snapshot unless another worker has taken one. A failure loses nothing: the log has all events.
@@ -133,6 +148,7 @@ class Snapshotter:
             newest = max(await self._snapshots.versions(tenant.name), default=0)
             if newest > tenant.snapshot_version:
                 tenant.snapshot_version, tenant.snapshot_at = newest, time.monotonic()
+                tenant.unsaved_bytes = 0
             if tenant.state.version > tenant.snapshot_version and (last or self._due(tenant)):
                 await self.take(tenant)
         except (SnapshotBusy, StoreUnavailable) as error:

@@ -18,10 +18,10 @@ from app.learning.state import Outcome, TenantState, advance, advance_all
 from app.storage.event_codec import FeedbackRecord, decode, encode, fingerprint_of, packed_values
 from app.storage.event_log import Draft, Duplicate, Entry, Position, next_chain
 from app.telemetry.counters import UNCOUNTED
-from app.tenants.errors import LogReplaced, TenantDamaged, UpdateVetoed
+from app.tenants.errors import FeedbackForgotten, LogReplaced, TenantDamaged, UpdateVetoed
 
 if TYPE_CHECKING:
-    from app.tenants.feedback import FeedbackHistory
+    from app.tenants.feedback import Caller, FeedbackHistory
     from app.tenants.log_writer import LogWriter
 
 OUTCOMES_KEPT = 1024
@@ -59,6 +59,14 @@ class FeedbackResult(msgspec.Struct, frozen=True):
     duplicate: bool
 
 
+class Retry(msgspec.Struct, frozen=True):
+    """Feedback whose id was used before."""
+
+    feedback_id: str
+    draft: Draft
+    earlier: Duplicate
+
+
 class Tenant:
     """One tenant, with its log applied up to some version."""
 
@@ -70,6 +78,7 @@ class Tenant:
         self.snapshot_version = snapshot_version  # of the newest known snapshot
         self.snapshot_at = time.monotonic()  # when that was taken, or the tenant was loaded
         self.snapshot_tried_at = self.snapshot_at
+        self.unsaved_bytes = 0  # of the events that this worker has applied since
         self.snapshot_not_before = 0.0  # attempts before this time would fail again
         self.in_flight = 0  # appends whose outcomes a request waits for
         self.known_version = 0  # the highest version that is known to be in the log
@@ -120,8 +129,13 @@ class Tenant:
         self.counter.scored_all(seconds, [score for score, _ in found], sum(label > 0 for _, label in found))
         return [Verdict(label, score, version, algorithm) for score, label in found]
 
-    async def give(self, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
-        """Append feedback to the log and learn it; an error takes the place of feedback that was refused."""
+    async def give(
+        self, feedback: Sequence[Feedback], caller: "Caller | None" = None
+    ) -> list[FeedbackResult | SluiceError]:
+        """Append feedback to the log and learn it; an error takes the place of feedback that was refused.
+
+        Raise Abandoned if the caller goes while retries have to be found in the log.
+        """
         assert self.writer is not None
         assert self.history is not None
         now = time.time_ns() // 1_000_000
@@ -129,6 +143,7 @@ class Tenant:
         good = [draft for draft in drafts if isinstance(draft, Draft)]
         appended = iter(await self.writer.append(self, good) if good else ())
         results: list[FeedbackResult | SluiceError] = []
+        retries: dict[int, Retry] = {}  # by their place
         for each, draft in zip(feedback, drafts, strict=True):
             if isinstance(draft, SluiceError):
                 results.append(draft)
@@ -136,15 +151,24 @@ class Tenant:
             feedback_id = each.feedback_id or f"{_process}.{next(_numbers)}"
             result = next(appended)
             if isinstance(result, Duplicate):
-                results.append(await self.history.repeated(self, feedback_id, draft, result))
-            else:
-                results.append(FeedbackResult(feedback_id, result, duplicate=False))
+                retries[len(results)] = Retry(feedback_id, draft, result)
+                results.append(FeedbackForgotten(feedback_id, result.version))  # until it is found
+                continue
+            if each.feedback_id is not None:
+                self.history.keep(self, feedback_id, draft.fingerprint, result)
+            results.append(FeedbackResult(feedback_id, result, duplicate=False))
+        if retries:
+            found = await self.history.repeated(self, list(retries.values()), caller)
+            for place, answer in zip(retries, found, strict=True):
+                results[place] = answer
         return results
 
-    async def earlier_answer(self, feedback_id: str, label: int) -> tuple[FeedbackResult, Served | None] | None:
+    async def earlier_answer(
+        self, feedback_id: str, label: int, caller: "Caller | None" = None
+    ) -> tuple[FeedbackResult, Served | None] | None:
         """Return the answer to earlier feedback with this id, and the served verdict; None if there was none."""
         assert self.history is not None
-        return await self.history.earlier_answer(self, feedback_id, label)
+        return await self.history.earlier_answer(self, feedback_id, label, caller)
 
     def _draft_or_error(self, feedback: Feedback, now: int) -> Draft | SluiceError:
         try:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from app.cli.signals import held_back
+from app.storage.embedded.signals import held_back
 from load_tests.harness.jobs import Done, Job
 
 TIMEOUT_SECONDS = 60.0

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar, Self
 
-from app.cli.signals import held_back
+from app.storage.embedded.signals import held_back
 from load_tests.harness.client import send
 from tests.servers import free_port
 

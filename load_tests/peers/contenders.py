@@ -158,6 +158,7 @@ class Sluice(Contender):
             settings: dict[str, object] = {}
             if not self.durable:
                 settings["redis_url"] = stack.enter_context(valkey_server(folder / "store", *IN_MEMORY)).url
+                settings["allow_unsafe_redis"] = True  # labels in memory only, like the rivals
             yield Place(stack.enter_context(Service(folder, **settings).running()).port)
 
     def predict(self, example: Example) -> bytes:

@@ -15,6 +15,7 @@ import uvloop
 from app.learning.example import example_of_json
 from app.storage.client import scripts
 from app.storage.event_codec import FeedbackRecord, encode, packed_values
+from app.storage.predictions import MOST_BYTES
 from app.storage.redis_keys import keys_of
 from load_tests.harness.jobs import Request
 from load_tests.harness.processes import processor_seconds, resident_bytes
@@ -38,6 +39,7 @@ KEPT_AT_MOST = 10_000
 NO_REWRITE = ("--auto-aof-rewrite-percentage", "0")  # a file that is rewritten shrinks: its growth says nothing then
 
 Commands = Callable[[], Iterator[bytes]]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def measure_residents(folder: Path, sizes: Sizes) -> list[ResidentsFound]:
@@ -143,19 +145,23 @@ def _writes(store: Server, kind: str, commands: Iterator[bytes], connections: in
         disk = store.ask("INFO", "persistence")["aof_current_size"]
         return time.perf_counter(), processor_seconds(store.pid), int(disk)
 
-    before = used()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        writes = runner.run(_write(store.port, commands, connections, before[0] + seconds))
-    taken, worked, disk = (late - early for early, late in zip(before, used(), strict=True))
+        streams = runner.run(_connect(store.port, connections))  # before the clock starts
+        before = used()
+        writes = runner.run(_write(streams, commands, before[0] + seconds))
+        taken, worked, disk = (late - early for early, late in zip(before, used(), strict=True))
     each = 1e6 * worked / writes
     return WritesFound(kind, connections, writes / taken, each, worked / taken, disk / taken, disk / writes)
 
 
-async def _write(port: int, commands: Iterator[bytes], connections: int, until: float) -> int:
-    async def write() -> int:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+async def _connect(port: int, connections: int) -> list[Streams]:
+    return await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
+
+
+async def _write(streams: list[Streams], commands: Iterator[bytes], until: float) -> int:
+    async def write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         writes = 0
-        while time.perf_counter() < until:
+        while not writes or time.perf_counter() < until:
             writes += 1
             writer.write(next(commands))
             answer = await reader.read(1 << 12)  # so short that it comes in one piece
@@ -164,7 +170,7 @@ async def _write(port: int, commands: Iterator[bytes], connections: int, until: 
         writer.close()
         return writes
 
-    return sum(await asyncio.gather(*(write() for _ in range(connections))))
+    return sum(await asyncio.gather(*(write(*each) for each in streams)))
 
 
 def _labels() -> Iterator[bytes]:
@@ -185,8 +191,9 @@ def _kept(size: int = 1) -> Iterator[bytes]:
 
     def command(number: int, tenant: str) -> bytes:
         keys, name, block = keys_of(tenant), f"block-{size}-{number}", blocks[number % len(blocks)]
-        names = [keys.pending, keys.pending_count, f"{keys.pending}:{name}"]
-        return _packed(scripts.KEEP, names, [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST])
+        names = [keys.pending, keys.pending_count, f"{keys.pending}:{name}", keys.kept]
+        arguments: list[str | bytes | int] = [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST, tenant, MOST_BYTES]
+        return _packed(scripts.KEEP, names, arguments)
 
     return starmap(command, enumerate(cycle(TENANTS)))  # not a generator, which would make the blocks under load
 

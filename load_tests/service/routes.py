@@ -11,6 +11,7 @@ from load_tests.harness.client import run
 from load_tests.harness.jobs import ClosedLoop, Percentiles, Request, percentiles_of
 from load_tests.harness.processes import Server, Service, limit_server, processor_seconds
 from load_tests.harness.sizes import BATCH, BATCH_CONNECTIONS, CONNECTIONS, EXAMPLES, Sizes
+from tests.servers import valkey_server, wait_until
 
 LINES = 500  # of an NDJSON request: longer than a batch, short enough to count answers within a load
 SETTLE_SECONDS = 1.5  # after feedback: a snapshot may be due, which must not slow the next load
@@ -26,6 +27,8 @@ BATCH_NOT_KEPT = "/predict/batch of 100, keep=false"
 PREDICT_STREAM = "/predict/batch as NDJSON"
 FEEDBACK = "/feedback, durable"
 FEEDBACK_BATCH = "/feedback/batch of 100, durable"
+LOCAL_FEEDBACK = "/feedback, durable, beside a separate store"
+REPLICATED_FEEDBACK = "/feedback, replicated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,35 @@ def compare(folder: Path, sizes: Sizes) -> dict[str, Series]:
                     time.sleep(SETTLE_SECONDS)
                     service.is_ready()
         return found
+
+
+def compare_durability(folder: Path, sizes: Sizes) -> dict[str, Series]:
+    """Feedback on a primary with one replica on this machine, acknowledged at each level, in turns."""
+    feedbacks = traffic.feedbacks(traffic.examples(EXAMPLES), "taught")
+    with valkey_server(folder / "primary") as primary:
+        follow = ("--replicaof", f"127.0.0.1 {primary.port}")
+        with (
+            valkey_server(folder / "replica", *follow) as replica,
+            Service(folder / "local", redis_url=primary.url).running() as local,
+            Service(folder / "replicated", redis_url=primary.url, durability="replicated").start() as replicated,
+        ):
+            wait_until(lambda: replica.ask("ROLE")[3] == b"connected", "the replica does not follow")
+            # Until its first append-only file is written, a replica reports nothing as synced.
+            wait_until(lambda: not replica.client().info("persistence")["aof_rewrite_in_progress"], "no file yet")
+            replicated.is_ready()
+            found: dict[str, Series] = {LOCAL_FEEDBACK: [], REPLICATED_FEEDBACK: []}
+            for _ in range(sizes.rounds):
+                for series, service in zip(found.values(), (local, replicated), strict=True):
+                    loop = ClosedLoop(
+                        port=service.port,
+                        requests=feedbacks,
+                        connections=CONNECTIONS,
+                        seconds=sizes.load_seconds,
+                        marks=1,
+                    )
+                    series.append(measure(Load(service, loop)))
+                    time.sleep(SETTLE_SECONDS)
+            return found
 
 
 def measure(load: Load) -> Measured:

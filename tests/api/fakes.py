@@ -16,6 +16,7 @@ from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
 from app.storage.event_log import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
+from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotter import SnapshotTaken
@@ -120,10 +121,16 @@ class FakeTenant(Tenant):
 
     feedback_writer: "FakeFeedbackWriter"
 
-    async def give(self, feedback: Sequence[Feedback]) -> list[FeedbackResult | SluiceError]:
+    async def give(
+        self, feedback: Sequence[Feedback], caller: Caller | None = None
+    ) -> list[FeedbackResult | SluiceError]:
+        del caller  # nothing takes long here
         return await self.feedback_writer.give(self, feedback)
 
-    async def earlier_answer(self, feedback_id: str, label: int) -> tuple[FeedbackResult, Served | None] | None:
+    async def earlier_answer(
+        self, feedback_id: str, label: int, caller: Caller | None = None
+    ) -> tuple[FeedbackResult, Served | None] | None:
+        del caller
         return await self.feedback_writer.earlier_answer(self, feedback_id, label)
 
 

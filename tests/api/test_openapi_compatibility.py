@@ -6,6 +6,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - `oneOf` is gone from the bodies with exactly one input: generators turn it into a body of any type.
 - The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
+- A key has `made_by`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -30,6 +31,10 @@ INTENDED = {
     # The items of a batch are typed, so that a generated client has models for them. They are still checked one by one.
     "post /predict/batch request application/json .items[]",
     "post /feedback/batch request application/json .items[]",
+    # A key ends with the key that made it.
+    "get /keys 200 application/json .keys[].made_by",
+    "post /keys 201 application/json .key.made_by",
+    "post /keys/{key}/rotate 201 application/json .key.made_by",
 }
 
 

@@ -5,11 +5,12 @@ import pytest
 
 from app.api.middleware.rate_limit import RateLimiter
 from app.auth.authenticator import Authenticator
+from app.auth.keyring import Keyring
 from app.auth.rate_windows import OwnRateWindows
 from app.telemetry.counters import Requests
 from tests.api.conftest import new_app, new_backend
 from tests.api.fakes import FakePending, FakeTenants
-from tests.api.test_authorisation import MemoryKeyring
+from tests.api.test_authorisation import MemoryKeys
 
 pytestmark = pytest.mark.anyio
 MOST = 20
@@ -19,7 +20,7 @@ MOST = 20
 async def test_keys_cannot_be_tried_without_limit_and_a_good_one_is_not_hindered(
     tenants: FakeTenants, pending: FakePending, wrong: dict[str, str]
 ) -> None:
-    authenticator = Authenticator(MemoryKeyring(), "required")  # type: ignore[arg-type]
+    authenticator = Authenticator(Keyring(MemoryKeys()), "required")  # type: ignore[arg-type]
     await authenticator.read()
     _, good = await authenticator.create("", ["review"], ["*"], None, None)
     limiter = RateLimiter(MOST, Requests(), OwnRateWindows(MOST), lambda: 0.0, "wrong_key")  # the time stands still

@@ -44,7 +44,9 @@ def test_an_import_replaces_a_tenant_only_on_request(
     model = tmp_path / "twice.sluice"
     assert main(["export", "twice", "--url", here.url, "--out", str(model)]) == 0
     assert main(["import", "twice", str(model), "--url", here.url]) == 1
-    assert "import with replace=true" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "tenant 'twice' exists; --replace replaces it with this model" in refused
+    assert "replace=true" not in refused
     assert main(["import", "twice", str(model), "--url", here.url, "--replace"]) == 0
 
 
@@ -54,7 +56,7 @@ def test_an_error_is_one_sentence(
     here, _ = services
     out = tmp_path / "m"
     assert main(["export", "unknown", "--url", here.url, "--out", str(out)]) == 1
-    assert "there is no tenant 'unknown'" in capsys.readouterr().err
+    assert "there is no tenant 'unknown'; check its name\n" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert main(["export", "acme", "--url", "http://127.0.0.1:9", "--out", str(out)]) == 1
     assert "no service answers at http://127.0.0.1:9" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from app.learning.config import (
     Value,
     config_of,
 )
-from app.learning.errors import BadSetting
+from app.learning.errors import BadSetting, short_repr
 from kernels.learner import options as place
 from kernels.registry import ALGORITHMS, load
 
@@ -105,7 +105,7 @@ def test_a_valid_value_is_in_force(name: str, algorithm: str, value: Value) -> N
 def test_a_refusal_names_the_setting_and_the_value(name: str, algorithm: str, value: Value) -> None:
     with pytest.raises(BadSetting) as refusal:
         config_of({"algorithm": algorithm, name: value})
-    assert str(refusal.value).startswith(f"{name} is {repr(value)[:40]}")
+    assert str(refusal.value).startswith(f"{name} is {short_repr(value)[:40]}")
 
 
 def test_an_integer_too_long_to_be_printed_is_refused_like_any_other() -> None:

@@ -66,7 +66,7 @@ def test_an_example_may_have_any_number_of_features(count: int) -> None:
         ("abc", "'abc'"),
         ("1.5", "'1.5'"),
         ("", "''"),
-        (None, "None"),
+        (None, "null"),
         ([1.0], "[1.0]"),
         ({}, "{}"),
         (1j, "1j"),

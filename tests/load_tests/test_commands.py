@@ -1,4 +1,4 @@
-"""Real runs of commands, each with a temporary folder of its own: scenarios of two seconds, and the shortest soak."""
+"""Real runs of commands, each with a temporary folder of its own, and short: scenarios, the soak, the torture."""
 
 import os
 import re
@@ -38,7 +38,7 @@ class Command:
     """`python -m load_tests.<name> <arguments>`, as a context manager that leaves nothing."""
 
     def __init__(self, folder: Path, name: str, *arguments: str) -> None:
-        self.temporary = folder / "temporary"
+        self.temporary = folder / "tmp"
         self.temporary.mkdir()
         self._output = folder / "output"
         command = [sys.executable, "-m", f"load_tests.{name}", *arguments]
@@ -144,9 +144,26 @@ def test_restarts_and_a_failover_lose_no_label_and_leave_all_services_the_same(t
     assert PERFORMANCE.read_text() == page
 
 
+def torture(folder: Path, seed: int = 7) -> Command:
+    return Command(folder, "torture", "--seconds", "45", "--seed", str(seed), "--keep", str(folder / "kept"))
+
+
+@pytest.mark.parametrize("seed", [7, 22])  # both with failovers after evictions
+def test_random_faults_break_no_promise(seed: int, tmp_path: Path) -> None:
+    with torture(tmp_path, seed) as command:
+        assert command.wait() == 0, command.output
+        assert "violations: none" in command.output
+        assert command.left() == []
+
+
 @pytest.mark.parametrize(("sign", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 1)])
 @pytest.mark.parametrize(
-    ("run", "text"), [pytest.param(play, "users of Locust for", marks=needs_locust), (soak, ": kill -9")]
+    ("run", "text"),
+    [
+        pytest.param(play, "users of Locust for", marks=needs_locust),
+        (soak, ": kill -9"),
+        (torture, "most MiB"),
+    ],
 )
 def test_a_signal_ends_a_run_and_leaves_nothing(
     run: Callable[[Path], Command], text: str, sign: signal.Signals, expected: int, tmp_path: Path

@@ -46,6 +46,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("monitoring")
     with ExitStack() as running:
         store = running.enter_context(valkey_server(folder / "store"))
+        store.ask("CONFIG", "SET", "maxmemory", "4gb")  # without a limit there are no metrics of it
         services = [
             running.enter_context(Service(folder / str(workers), redis_url=store.url, workers=workers).launch())
             for workers in (2, 1)

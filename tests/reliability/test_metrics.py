@@ -24,6 +24,10 @@ def samples(service: Service, name: str, **labels: str) -> list[Sample]:
     return [each for each in found if each.name == name and labels.items() <= each.labels.items()]
 
 
+def workers_answering(service: Service) -> list[float]:
+    return [sample.value for sample in samples(service, "sluice_workers_answering")]
+
+
 def counted(services: Iterable[Service], name: str, tenant: str = "acme") -> Counter[tuple[str, str]]:
     """Return the cells of a confusion counter, over all workers of all services."""
     cells: Counter[tuple[str, str]] = Counter()
@@ -54,7 +58,18 @@ def test_the_workers_of_a_service_count_every_label_once(workers: int, tmp_path:
         check(deployed.services, "acme", fed)
         check_counts(deployed.services, fed)
         assert {sample.labels["worker"] for sample in samples(service, "sluice_store_up")} == set("01"[:workers])
-        assert [sample.value for sample in samples(service, "sluice_workers_answering")] == [workers]
+        assert workers_answering(service) == [workers]
+
+
+def test_several_workers_start_where_temporary_files_have_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 25)  # longer than the path of a socket may be
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with deployment("embedded", tmp_path, workers=2) as deployed:
+        (service,) = deployed.services
+        wait_until(lambda: workers_answering(service) == [2], "the workers do not find each other")
 
 
 @on_a_server

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,14 +10,18 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.storage.redis_keys import keys_of
 from tests.reliability.deployments import SERVER, deployment, on_a_server
-from tests.reliability.oracle import check, stored_log, version_of
+from tests.reliability.oracle import check, client_of, stored_log, version_of
+from tests.reliability.test_limits import in_progress
 from tests.reliability.traffic import Feeder, feed, feedback
 from tests.services import wait_until
 
 pytestmark = pytest.mark.timeout(60)
 
 LONGEST_SECONDS = 10.0  # as documented
+MODEL = {"Content-Type": "application/octet-stream"}
+KILL_SECONDS = 15.0  # how long an operator should wait, as documented; more than the time of a shutdown
 
 
 @pytest.mark.parametrize(("kind", "workers"), [("embedded", 2), (SERVER, 1)])
@@ -55,6 +60,29 @@ def test_shutdown_answers_requests_in_progress(tmp_path: Path) -> None:
 
 
 @on_a_server
+def test_a_request_that_outlasts_the_shutdown_gets_503(kind: str, tmp_path: Path) -> None:
+    with deployment(kind, tmp_path, shutdown_seconds=2) as deployed, ThreadPoolExecutor() as threads:
+        (service,) = deployed.services
+        feed(deployed.services, "acme", 10)
+        model = service.request("GET", "/tenants/acme/export").content
+        with client_of(deployed.url) as store:
+            store.set(keys_of("acme").snapshot_lock, "another worker")  # the import waits for it
+        waiting = threads.submit(
+            service.request,
+            "POST",
+            "/tenants/acme/import?replace=true",
+            content=model,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        wait_until(lambda: in_progress(service) == 1, "the import does not begin")
+        ending = service.terminate()
+        assert ending.code == 0
+        assert waiting.result().status_code == httpx.codes.SERVICE_UNAVAILABLE
+        assert waiting.result().json()["type"] == "/problems/stopping"
+        assert "Traceback" not in service.log()
+
+
+@on_a_server
 def test_shutdown_without_the_store_is_clean_and_fast(kind: str, tmp_path: Path) -> None:
     with deployment(kind, tmp_path) as deployed:
         (service,) = deployed.services
@@ -80,6 +108,39 @@ def test_shutdown_takes_snapshots_after_an_outage(kind: str, tmp_path: Path) -> 
         assert service.terminate().code == 0
         log = stored_log(deployed.url, "acme")
         assert max(log.snapshots) == log.version
+
+
+@pytest.mark.e2e  # the stopped worker has all its time to end
+@pytest.mark.parametrize("wait_seconds", [0.0, 1.5], ids=["at once", "while it is being asked"])
+def test_shutdown_with_a_stopped_worker_ends_in_time(wait_seconds: float, tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, workers=2) as deployed:
+        (service,) = deployed.services
+        fed = feed(deployed.services, "acme", 50)
+        stopped = service.worker_pids()[0]
+        os.kill(stopped, signal.SIGSTOP)
+        time.sleep(wait_seconds)
+        ending = service.terminate()
+        assert ending.code == 0, service.log()[-2000:]
+        assert ending.seconds < KILL_SECONDS
+        assert f"worker {stopped} does not end in time" in service.log()
+        wait_until(lambda: service.orphans() == [], "a process is left")
+        service.start()
+        check(deployed.services, "acme", fed)
+
+
+@pytest.mark.e2e
+def test_shutdown_with_everything_stopped_ends_in_time(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, workers=2) as deployed:
+        (service,) = deployed.services
+        fed = feed(deployed.services, "acme", 50)
+        for pid in (*service.valkeys(), service.worker_pids()[0]):
+            os.kill(pid, signal.SIGSTOP)
+        ending = service.terminate()
+        assert ending.code == 0, service.log()[-2000:]
+        assert ending.seconds < KILL_SECONDS
+        wait_until(lambda: service.orphans() == [], "a process is left")
+        service.start()
+        check(deployed.services, "acme", fed)
 
 
 def test_ctrl_c_equals_sigterm(tmp_path: Path) -> None:

@@ -76,6 +76,44 @@ INVALID_HTTP = {
 }
 
 
+WRONG_HOSTS = {
+    "none": [],
+    "two": [b"sluice", b"evil.example"],
+    "the same twice": [b"sluice", b"sluice"],
+    "a list": [b"sluice, evil.example"],
+    "a list without a blank": [b"sluice,evil.example"],
+    "a blank": [b"sluice evil.example"],
+    "a tab": [b"sluice\tevil.example"],
+    "a path": [b"sluice/evil"],
+    "a user": [b"sluice@evil.example"],
+    "a control character": [b"sluice\x01"],
+    "other letters": ["slüice".encode()],
+    "a port that is not a number": [b"sluice:http"],
+    "an open bracket": [b"[::1"],
+}
+
+
+@pytest.mark.parametrize("hosts", WRONG_HOSTS.values(), ids=WRONG_HOSTS)
+@pytest.mark.parametrize("path", [b"/livez", b"/predict"])
+def test_a_missing_double_or_invalid_host_is_refused_and_the_connection_closed(
+    port: int, path: bytes, hosts: list[bytes]
+) -> None:
+    lines = [b"POST %b HTTP/1.1" % path, JSON_TYPE, *(b"Host: " + host for host in hosts), LENGTH.strip()]
+    answer = send(port, b"\r\n".join(lines) + b"\r\n\r\n" + GOOD + HIDDEN)  # it closes, though nothing asks it to
+    assert_refused(answer, 400)
+    assert answer.problem["type"] == "/problems/invalid-http"
+    assert b"connection: close" in answer.head
+    assert b'"tenants"' not in answer.body
+
+
+@pytest.mark.parametrize(
+    "host", [b"", b"sluice", b"sluice:8000", b"127.0.0.1:8000", b"[::1]:8000", b"a_b.example.org", b"x:"]
+)
+def test_a_valid_host_is_accepted(port: int, host: bytes) -> None:
+    asked = b"GET /livez HTTP/1.1\r\nhost: %b\r\nconnection: close\r\n\r\n" % host
+    assert send(port, asked).status == 200
+
+
 @pytest.mark.parametrize("coding", [b"gzip, chunked", b"deflate,chunked", b"identity, chunked", b"chunked, chunked"])
 def test_another_transfer_coding_is_refused(port: int, coding: bytes) -> None:
     head = b"connection: close\r\ncontent-type: application/json\r\ntransfer-encoding: %b\r\n\r\n" % coding
@@ -110,7 +148,7 @@ def test_an_unsupported_method_is_refused(port: int, method: str, route: str) ->
 def test_no_path_reaches_other_files(port: int, folder: str, path: str) -> None:
     answer = send(port, request((folder + path).encode(), method=b"GET"))
     assert b"root:" not in answer.body
-    if folder + path != "/problems/":
+    if folder + path not in {"/", "/problems/"}:
         assert_refused(answer)
 
 

@@ -1,5 +1,20 @@
-"""The fakes that the application is served over."""
+"""The fakes that the application is served over, and a port at which it is served."""
 
-from tests.api.conftest import anyio_backend, app, client, pending, service, tenants
+import dataclasses
+from collections.abc import AsyncIterator
 
-__all__ = ["anyio_backend", "app", "client", "pending", "service", "tenants"]
+import pytest
+
+from tests.api.conftest import LIMITS, anyio_backend, app, client, new_app, new_backend, pending, service, tenants
+from tests.api.fakes import FakePending, FakeTenants
+from tests.server.connections import SOON, served
+
+__all__ = ["anyio_backend", "app", "client", "pending", "port", "service", "tenants"]
+
+
+@pytest.fixture
+async def port(tenants: FakeTenants, pending: FakePending) -> AsyncIterator[int]:
+    async with served(
+        new_app(new_backend(tenants, pending, limits=dataclasses.replace(LIMITS, body_idle_seconds=SOON)))
+    ) as port:
+        yield port

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, cast
 
 import msgspec
@@ -51,6 +51,15 @@ async def connected(port: int) -> AsyncIterator[Streams]:
         yield reader, writer
     finally:
         writer.transport.abort()
+
+
+async def dripped(writer: asyncio.StreamWriter, drops: Iterable[bytes], pause_seconds: float) -> None:
+    """Send drop by drop, as long as the other side listens."""
+    for drop in drops:
+        if writer.is_closing():
+            return
+        writer.write(drop)
+        await asyncio.sleep(pause_seconds)
 
 
 async def everything(reader: asyncio.StreamReader) -> bytes:

@@ -3,15 +3,13 @@
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Iterable
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from app.server.protocol import MAX_PIPELINE
-from tests.api.conftest import LIMITS as REQUEST_LIMITS
 from tests.api.conftest import new_app, new_backend
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fakes import FakeTenants
 from tests.server.connections import (
     ASKED,
     GET,
@@ -20,6 +18,7 @@ from tests.server.connections import (
     SOON,
     body_of,
     connected,
+    dripped,
     everything,
     one_answer,
     served,
@@ -27,29 +26,10 @@ from tests.server.connections import (
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
-LINE = b'{"tenant":"acme","features":{"a":1},"label":1}\n'
-
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": True}  # as the service has it
-
-
-@pytest.fixture
-async def port(tenants: FakeTenants, pending: FakePending) -> AsyncIterator[int]:
-    async with served(
-        new_app(new_backend(tenants, pending, limits=dataclasses.replace(REQUEST_LIMITS, body_idle_seconds=SOON)))
-    ) as port:
-        yield port
-
-
-async def dripped(writer: asyncio.StreamWriter, drops: Iterable[bytes], pause_seconds: float) -> None:
-    """Send drop by drop, as long as the other side listens."""
-    for drop in drops:
-        if writer.is_closing():
-            return
-        writer.write(drop)
-        await asyncio.sleep(pause_seconds)
 
 
 @pytest.mark.parametrize(
@@ -159,40 +139,6 @@ async def test_too_many_pipelined_requests_close_the_connection(port: int) -> No
         writer.write(GET * MAX_PIPELINE)
         for _ in range(MAX_PIPELINE):
             await asyncio.wait_for(reader.readuntil(b"}"), IN_TIME)
-
-
-@pytest.mark.parametrize("begin", [b"", ASKED[:10]])
-async def test_a_body_that_stalls_gets_408(port: int, begin: bytes) -> None:
-    async with connected(port) as (reader, writer):
-        writer.write(b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: 49\r\n\r\n" + begin)
-        answer = await everything(reader)
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b"connection: close\r\n" in answer
-    assert body_of(answer)["type"] == "/problems/too-slow"
-    assert body_of(answer)["detail"] == "no part of the body has arrived for 0.3 seconds (SLUICE_BODY_IDLE_SECONDS)"
-
-
-async def test_a_slow_body_that_progresses_is_accepted(port: int) -> None:
-    async with connected(port) as (reader, writer):
-        writer.write(b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(ASKED))
-        for start in range(0, len(ASKED), 10):
-            await asyncio.sleep(SOON / 3)
-            writer.write(ASKED[start : start + 10])
-        assert (await asyncio.wait_for(reader.readline(), IN_TIME)).startswith(b"HTTP/1.1 200")
-
-
-async def test_a_stream_of_lines_that_stalls_ends_with_the_last_whole_line(port: int, tenants: FakeTenants) -> None:
-    head = (
-        b"POST /feedback/batch HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked"
-    )
-    async with connected(port) as (reader, writer):
-        lines = LINE * 2 + LINE[:10]
-        writer.write(head + b"\r\n\r\n%x\r\n%b\r\n" % (len(lines), lines))
-        answer = await everything(reader)
-    assert answer.startswith(b"HTTP/1.1 200 ")
-    assert answer.count(b'"version":') == 2
-    assert answer.endswith(b"0\r\n\r\n")  # its end, and not a break
-    assert tenants.tenants["acme"].state.version == 2
 
 
 @pytest.mark.parametrize(

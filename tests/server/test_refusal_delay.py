@@ -118,7 +118,7 @@ async def test_the_rest_of_a_body_is_not_kept_while_its_refusal_is_delayed() -> 
     [
         (b"HEAD /docs HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", False),
         (b"GET /docs HTTP/1.0\r\n\r\n", True),
-        (REFUSED.replace(b"host: x", b"connection: close"), True),
+        (REFUSED.replace(b"host: x", b"host: x\r\nconnection: close"), True),
     ],
 )
 async def test_a_client_that_closes_its_side_also_gets_its_refusal(asked: bytes, has_body: bool) -> None:

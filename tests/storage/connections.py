@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.storage.client import Connection, connect
+from app.storage.client import Connection, Durability, connect
 from app.storage.errors import StoreUnavailable
 
 
 @asynccontextmanager
-async def connected(url: str, timeout_seconds: float = 2.0) -> AsyncIterator[Connection]:
-    connection = connect(url, timeout_seconds=timeout_seconds)
+async def connected(
+    url: str, timeout_seconds: float = 2.0, durability: Durability | None = None
+) -> AsyncIterator[Connection]:
+    connection = connect(url, timeout_seconds=timeout_seconds, durability=durability)
     try:
         yield connection
     finally:

@@ -48,7 +48,7 @@ def test_options_have_types() -> None:
         ("redis://:hun#ter2@host", "must be escaped"),
         ("redis://:hunter2@host:99999", "must name its servers"),
         ("redis://:hunter2@host:0", "must name its servers"),
-        ("redis://:hunter2@[::1", "brackets"),
+        ("redis://:hunter2@[::1", "must name its servers"),
         ("redis://:hunter2@a,b", "names several servers"),
         ("redis://:hunter2@host/first", "must end with the number of a database"),
         ("redis://:hunter2@host/-1", "must end with the number of a database"),

@@ -12,7 +12,10 @@ from app.storage.client import Connection
 from app.storage.client import cluster as cluster_module
 from app.storage.client.cluster import ClusterClient
 from app.storage.errors import StoreUnavailable
+from app.storage.memory import read_memory
 from app.storage.predictions import Block, PredictionStore
+from app.storage.redis_keys import SHARDS, kept_of, keys_of
+from app.storage.snapshots import SnapshotStore
 from tests.servers import DURABLE, ClusterOfThree, Server, cluster, free_cluster_port, valkey_binary, wait_until
 from tests.storage.connections import connected
 
@@ -176,6 +179,13 @@ async def test_script_calls_take_one_round_trip_per_node(three: ClusterOfThree) 
         assert not [answer for answer in await kept.write(blocks) if isinstance(answer, BaseException)]
         assert all(reads(node) - earlier < 10 for node, earlier in zip(three.nodes, before, strict=True))
         assert await kept.read("tenant-7", "0123456789ab-2", 4, 5) == b"given"
+        assert sum(await kept.kept_bytes([kept_of(shard) for shard in SHARDS])) == 2 * 9 * len(blocks)  # type: ignore[arg-type]
+        await kept.free(await kept.bytes_by_tenant(), 9, target_bytes=9)
+        assert await kept.bytes_by_tenant() == {block.tenant: 9 for block in blocks}
+        assert len(await read_memory(connection)) == 3
+        for block in blocks:
+            await connection.ask("XADD", keys_of(block.tenant).log, "0-1", "p", b"x" * 1000)
+            assert await SnapshotStore(connection).events_within(block.tenant, 100, 10) == 0
 
 
 def reads(node: Server) -> int:

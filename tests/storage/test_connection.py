@@ -11,11 +11,13 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import SSLConnection
 from redis.exceptions import ResponseError
 
-from app.storage.client import Connection
+from app.storage.client import Connection, Durability
 from app.storage.client.failures import store_errors
-from app.storage.client.server_check import advice
+from app.storage.client.monitor import look
+from app.storage.client.server_check import check_server
 from app.storage.embedded.valkey import EmbeddedValkey
 from app.storage.errors import StoreUnavailable, StoreUnusable
+from app.storage.event_log import EventLog
 from tests.servers import (
     Server,
     free_port,
@@ -73,7 +75,7 @@ async def test_debians_redis_is_reached(tmp_path: Path) -> None:
         async with connected(server.url) as connection:
             await connection.ping()
             assert await add(connection) == 1
-            assert await advice(connection) == []
+            assert await check_server(connection) == []
 
 
 async def test_a_database_can_be_selected(valkey: Server) -> None:
@@ -156,12 +158,43 @@ async def test_a_wrong_password_is_reported_without_showing_it(tmp_path: Path) -
             await connection.ping()
 
 
-async def test_an_unsafe_server_is_warned_about_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+UNSAFE = (("appendonly", "no", "yes"), ("maxmemory-policy", "allkeys-lru", "noeviction"))
+
+
+@pytest.mark.parametrize(("name", "value", "wanted"), UNSAFE)
+async def test_an_unsafe_server_is_refused(name: str, value: str, wanted: str, tmp_path: Path) -> None:
+    with valkey_server(tmp_path, f"--{name}", value) as server:
+        async with connected(server.url) as connection:
+            sentence = f"has {name} {value}, not {wanted}: .*SLUICE_ALLOW_UNSAFE_REDIS=true"
+            with pytest.raises(StoreUnusable, match=sentence):
+                await connection.ping()
+            with pytest.raises(StoreUnavailable, match=sentence):
+                await EventLog(connection, 60).create("acme")
+            server.ask("CONFIG", "SET", name, wanted)
+            await connection.ping()
+            assert (await EventLog(connection, 60).create("acme")).version == 0
+
+
+@pytest.mark.parametrize(("name", "value", "wanted"), UNSAFE)
+async def test_an_unsafe_server_that_hides_its_settings_is_refused_by_its_info(
+    name: str, value: str, wanted: str, tmp_path: Path
+) -> None:
+    with valkey_server(tmp_path, f"--{name}", value) as server:
+        server.ask("ACL", "SETUSER", "sluice", "on", ">word", "~*", "+@all", "-config")
+        async with connected(server.url.replace("://", "://sluice:word@")) as connection:
+            with pytest.raises(StoreUnusable, match=f"has {name} {value}, not {wanted}"):
+                await connection.ping()
+
+
+async def test_an_unsafe_server_is_accepted_with_the_override_and_warned_about_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     unsafe = ("--appendonly", "no", "--maxmemory-policy", "allkeys-lru")
     with valkey_server(tmp_path, *unsafe) as server, caplog.at_level(logging.WARNING, "sluice.storage"):
-        async with connected(server.url) as connection:
+        async with connected(server.url, durability=Durability(allow_unsafe=True)) as connection:
             await connection.ping()
-            await connection.ping()
+            await look(connection)
+            assert (await EventLog(connection, 60).create("acme")).version == 0
     where = f"Redis at 127.0.0.1:{server.port}"
     assert caplog.messages == [
         f"{where} has appendonly no, not yes: a restart of the server loses acknowledged feedback",
@@ -169,10 +202,27 @@ async def test_an_unsafe_server_is_warned_about_once(tmp_path: Path, caplog: pyt
     ]
 
 
+async def test_a_server_that_refuses_writes_is_noticed_by_a_write_and_its_end_by_a_probe(valkey: Server) -> None:
+    async with connected(valkey.url) as connection:
+        await connection.ping()
+        assert connection.status.trouble is None
+        valkey.ask("CONFIG", "SET", "maxmemory", "1")
+        try:
+            with pytest.raises(StoreUnavailable):
+                await EventLog(connection, 60).create("acme")
+            assert "cannot write" in str(connection.status.trouble)
+            await look(connection)
+            assert "no memory left" in str(connection.status.trouble)
+        finally:
+            valkey.ask("CONFIG", "SET", "maxmemory", "0")
+        await look(connection)
+        assert connection.status.trouble is None
+
+
 async def test_a_lazy_fsync_is_advised_against(tmp_path: Path) -> None:
     with valkey_server(tmp_path, "--appendfsync", "everysec") as server:
         async with connected(server.url) as connection:
-            [sentence] = await advice(connection)
+            [sentence] = await check_server(connection)
     assert "appendfsync everysec, not always" in sentence
 
 
@@ -181,5 +231,5 @@ async def test_hidden_settings_are_reported(tmp_path: Path) -> None:
         server.ask("ACL", "SETUSER", "sluice", "on", ">word", "~*", "+@all", "-config", "-info")
         async with connected(server.url.replace("://", "://sluice:word@")) as connection:
             await connection.ping()
-            [sentence] = await advice(connection)
+            [sentence] = await check_server(connection)
     assert "does not show its settings" in sentence

@@ -77,7 +77,7 @@ def test_a_stop_removes_socket_and_process_file(tmp_path: Path) -> None:
     with running(tmp_path):
         assert (tmp_path / "valkey.sock").exists()
         assert (tmp_path / "valkey.pid").exists()
-    assert {path.name for path in tmp_path.iterdir()} == {"sluice.lock", "valkey", "valkey.log"}
+    assert {path.name for path in tmp_path.iterdir()} == {"sluice.lock", "valkey", "valkey.log", "valkey.used"}
 
 
 def test_a_hung_server_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_a_hung_server_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("port", "0"),
         ("appendonly", "yes"),
         ("appendfsync", "always"),
-        ("aof-load-truncated", "yes"),
+        ("aof-load-truncated", "no"),
         ("aof-use-rdb-preamble", "yes"),
         ("save", ""),
         ("maxmemory-policy", "noeviction"),

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from app.storage.client import Connection
+from app.storage.errors import StoreDamaged
 from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Group, Position, Refused, next_chain
 from app.storage.redis_keys import SHARDS, keys_of, shard_of
 
@@ -59,6 +60,22 @@ async def test_concurrent_appends_with_one_id_have_one_effect(log: EventLog) -> 
     results = [answer.results[0] for answer in answers if isinstance(answer, Appended)]
     assert sum(isinstance(result, Entry) for result in results) == 1
     assert len(await log.read("acme", 0, 100)) == 1
+
+
+@pytest.mark.parametrize("damage", [("RPUSH", "x"), ("SET", "not a record")])
+async def test_a_damaged_record_of_a_feedback_id_leaves_no_half_append(
+    log: EventLog, connection: Connection, damage: tuple[str, str]
+) -> None:
+    created = await log.create("acme")
+    command, value = damage
+    await connection.ask(command, keys_of("acme").feedback(created.incarnation, "id"), value)
+    drafts = [Draft(b"a"), Draft(b"b", "id", "f"), Draft(b"c")]
+    position = after(created, await append(log, created, *drafts))
+    assert [entry.version for entry in await log.read("acme", 0, 10)] == [1, 2, 3]
+    assert (await log.meta("acme")).position == position
+    again = await append(log, position, drafts[1])
+    assert isinstance(again, Appended)
+    assert again.results == [Duplicate(2, "f")]
 
 
 async def test_groups_of_several_tenants_share_a_round_trip(log: EventLog) -> None:
@@ -124,3 +141,20 @@ def test_all_keys_of_a_tenant_share_a_hash_tag() -> None:
     names = [keys.meta, keys.log, keys.changes, keys.headers, keys.chunks, keys.aside, f"{keys.pending}:b"]
     assert all(tag in name for name in [*names, keys.feedback("born", "id"), keys.snapshot_lock, keys.pending_count])
     assert shard_of("acme") in SHARDS
+
+
+async def test_changed_bytes_are_read_as_another_position_and_not_as_an_error(
+    log: EventLog, connection: Connection
+) -> None:
+    position = await log.create("acme")
+    await append(log, position, Draft(b"first"))
+    await connection.ask("HSET", keys_of("acme").meta, "chain", b"\xff" * 40, "born", b"\xff" * 32)
+    found = (await log.meta("acme")).position
+    assert found is not None
+    assert found != position
+    assert isinstance(await append(log, found, Draft(b"second")), Refused)
+    await connection.ask("XADD", keys_of("acme").log, "0-2", "p", b"second", "c", b"\xff" * 40)
+    assert (await log.read("acme", 1, 1))[0].chain != ""
+    await connection.ask("XADD", keys_of("acme").log, "0-3", "q", b"third")
+    with pytest.raises(StoreDamaged, match="lacks its payload or its chain"):
+        await log.read("acme", 2, 1)

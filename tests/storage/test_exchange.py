@@ -6,8 +6,8 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from app.storage.client.connection import exchange, pack, send
 from app.storage.client.failures import store_errors
+from app.storage.client.wire import exchange, pack, send
 from app.storage.errors import StoreUnavailable
 from tests.servers import Server
 from tests.storage.connections import connected

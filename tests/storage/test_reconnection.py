@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.client.server_check import advice
+from app.storage.client.server_check import check_server
 from app.storage.errors import StoreUnavailable, StoreUnusable
 from tests.servers import ClusterOfThree, SentinelSetup, cluster, sentinel, valkey_server
 from tests.storage.connections import add, add_together, connected, eventually_add
@@ -37,7 +37,7 @@ async def test_a_cluster_is_reached(three: ClusterOfThree) -> None:
         assert connection.is_cluster
         assert [await add(connection, f"key:{k}") for k in range(8)] == [1] * 8
         assert len(await add_together(connection)) == 6
-        assert await advice(connection) == []
+        assert await check_server(connection) == []
 
 
 async def test_a_cluster_is_reached_through_one_node(three: ClusterOfThree) -> None:

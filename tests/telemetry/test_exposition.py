@@ -31,7 +31,7 @@ def page(*tenants: TenantReading) -> bytes:
     telemetry.tenants.of("acme").scored(0.001, -0.3, -1)
     telemetry.requests.count("POST", "/predict", 200, 0.002)
     telemetry.commands.count("append", 0.001, failed=True)
-    worker = WorkerReading(True, 0.5, 1, 1000, 0, 0, tenants)
+    worker = WorkerReading(True, 0.5, False, False, 1, 1000, 0, 0, 0, 1 << 30, None, None, tenants)
     return text_of([*families(telemetry, worker), *Runtime().families()], worker="0")
 
 

@@ -81,6 +81,26 @@ async def test_retention_keeps_more_of_the_log_than_snapshots_need(store: Server
         assert store.ask("XLEN", keys_of("acme").log) == 25
 
 
+async def test_a_log_of_large_events_takes_snapshots_early_and_stays_within_its_bytes(
+    store: Server, tmp_path: Path
+) -> None:
+    policy = SnapshotPolicy(every_events=10**9, every_seconds=1e9, kept=2, log_bytes=60_000)
+    async with worker(store.url, tmp_path, snapshots=policy) as tenants:
+        tenant = await tenants.hold("acme")
+        for number in range(1000):
+            await give(tenants, "acme", feedback(number))
+            await until(lambda: tenant.unsaved_bytes < policy.every_bytes)
+        snapshots, log = snapshot_versions(store, "acme"), keys_of("acme").log
+        assert len(snapshots) == 2
+        assert store.ask("MEMORY", "USAGE", log) < 1.5 * policy.log_bytes  # an event also has its chain there
+        first = int(store.ask("XRANGE", log, "-", "+", "COUNT", 1)[0][0].decode()[2:])
+        assert 1 < first <= snapshots[0] + 1, "the oldest kept snapshot needs everything behind it"
+        before = await digest(tenants, "acme")
+        assert tenant.unsaved_bytes < policy.every_bytes
+    async with worker(store.url, tmp_path) as tenants:
+        assert await digest(tenants, "acme") == before
+
+
 async def test_one_worker_at_a_time_takes_a_snapshot(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, "acme", feedback(1))

@@ -79,6 +79,18 @@ async def replayed(url: str, name: str) -> tuple[int, str]:
     return state.version, state.digest
 
 
+def copy_of(store: Server) -> dict[bytes, bytes]:
+    """Return everything in a store, as a replica has it that is cut off now."""
+    return {key: store.ask("DUMP", key) for key in store.ask("KEYS", "*")}
+
+
+def fail_over_to(store: Server, copy: dict[bytes, bytes]) -> None:
+    """Give a store the content of an earlier copy, as a failover to a replica that is behind does."""
+    store.flush_all()
+    for key, value in copy.items():
+        store.ask("RESTORE", key, 0, value)
+
+
 def lose(store: Server, name: str, events: int) -> None:
     """Drop the last events of a log, as a failover to a lagging replica does."""
     keys = keys_of(name)

@@ -15,6 +15,7 @@ from app.api.authorisation import RoleRoute, authorise
 from app.api.backend import Backend, RequestLimits
 from app.api.context import CONTEXT, Headers, RequestContext
 from app.api.errors import BadInput, ClientGone, MalformedBody, TooLarge, TooSlow, WrongContentType
+from app.api.fast_path.decode_errors import invalid_field, malformed
 
 JSON = b"application/json"
 is_json = re.compile(rb"(?i)application/(?:json|[a-z0-9.+-]+\+json)\s*(?:;\s*charset=\"?utf-?8\"?\s*)?").fullmatch
@@ -24,6 +25,7 @@ is_binary = re.compile(rb"(?i)application/octet-stream\s*(?:;.*)?").fullmatch
 BODY_SETTING = "SLUICE_MAX_BODY_BYTES"
 MAIL_SETTING = "SLUICE_MAX_MAIL_BYTES"
 IMPORT_SETTING = "SLUICE_MAX_IMPORT_BYTES"
+MIN_BYTES_PER_SECOND = 64 * 1024  # half a megabit: each part of a body that has arrived at this rate adds to its time
 
 T = TypeVar("T")
 encode = msgspec.json.Encoder().encode
@@ -136,9 +138,9 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw) -> T:
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise BadInput(str(error)) from None
+        raise BadInput(invalid_field(str(error), decoder.type)) from None
     except msgspec.DecodeError as error:
-        raise MalformedBody(str(error)) from None
+        raise MalformedBody(malformed(str(error), bytes(data))) from None
     except UnicodeDecodeError as error:
         raise MalformedBody(f"the body is not valid UTF-8: {error.reason}") from None
     except RecursionError:
@@ -153,14 +155,28 @@ async def _read(request: Request, headers: dict[bytes, bytes], limit: int, setti
         raise TooLarge(f"the body has {int(declared):,} bytes", limit, "bytes", setting)
     body, more = await next_piece(request)
     if more:
-        whole = bytearray(body)
-        while more and len(whole) <= limit:  # the server drops the rest
-            piece, more = await next_piece(request)
-            whole += piece
-        body = bytes(whole)
+        body = await _read_rest(request, body, limit)
     if len(body) > limit:
         raise TooLarge(f"the body has more than {limit:,} bytes", limit, "bytes", setting)
     return body
+
+
+async def _read_rest(request: Request, first: bytes, limit: int) -> bytes:
+    """Read what follows the first piece, up to the limit; the server drops the rest.
+
+    What has arrived extends the time that is left, so that a large body may take long, and an unfinished one may not.
+    """
+    seconds: float = request.app.state.backend.limits.body_seconds
+    end, whole, more = asyncio.get_running_loop().time() + seconds, bytearray(first), True
+    try:
+        async with asyncio.timeout_at(end) as timeout:
+            while more and len(whole) <= limit:
+                timeout.reschedule(end + len(whole) / MIN_BYTES_PER_SECOND)
+                piece, more = await next_piece(request)
+                whole += piece
+    except TimeoutError:
+        raise TooSlow.whole(len(whole), seconds + len(whole) / MIN_BYTES_PER_SECOND) from None
+    return bytes(whole)
 
 
 async def _receive_in_time(request: Request) -> Message:
@@ -169,13 +185,13 @@ async def _receive_in_time(request: Request) -> Message:
         async with asyncio.timeout(seconds):
             return await request.receive()
     except TimeoutError:
-        raise TooSlow(seconds) from None
+        raise TooSlow.idle(seconds) from None
 
 
 def _refuse_encodings(headers: dict[bytes, bytes]) -> None:
     encoding = headers.get(b"content-encoding", b"identity")
     if encoding != b"identity":
-        raise WrongContentType(f"compressed ({encoding.decode('latin-1')})", "uncompressed bodies only")
+        raise WrongContentType(f"compressed ({encoding.decode('latin-1')})", "uncompressed bodies only", "the body")
     transfer = headers.get(b"transfer-encoding", b"chunked")
     if transfer.lower() != b"chunked":  # the parser undoes the last coding only, and there may be others before it
-        raise WrongContentType(f"sent as {transfer.decode('latin-1')}", "plain or chunked bodies only")
+        raise WrongContentType(f"sent as {transfer.decode('latin-1')}", "plain or chunked bodies only", "the body")

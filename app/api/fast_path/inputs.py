@@ -31,7 +31,7 @@ def tenant_of(item: Input, batch_tenant: str | None) -> str:
     """Return the tenant of an item: its own, or the batch's. It must not name another one than the batch."""
     if item.tenant is UNSET:
         if batch_tenant is None:
-            raise BadInput("Object missing required field `tenant`")
+            raise BadInput("tenant is missing: name it in every line, or once in the query as ?tenant=")
         return batch_tenant
     if batch_tenant is not None and item.tenant != batch_tenant:
         raise BadInput(
@@ -101,13 +101,14 @@ def refuse_inputs(item: Input) -> NoReturn:
     """Raise BadInput: there is not exactly one input."""
     given = [name for name in INPUTS if getattr(item, name) is not UNSET and getattr(item, name) is not NO_FEATURES]
     found = f"both {' and '.join(map(repr, given))} are given" if given else "no input is given"
-    raise BadInput(f"{found}; send exactly one of {', '.join(INPUTS)}")
+    allowed = (*INPUTS, "prediction_id") if isinstance(item, FeedbackItem) else INPUTS
+    raise BadInput(f"{found}; send exactly one of {', '.join(allowed)}")
 
 
 def refuse_size(features: int, max_features: int) -> NoReturn:
     """Raise the error for an example with no features, or with too many."""
     if not features:
-        raise BadExample("the features are empty")
+        raise BadExample("the features are empty; send at least one")
     raise TooLarge(
         f"the example has {features:,} features", max_features, "features", "SLUICE_MAX_FEATURES_PER_EXAMPLE"
     )

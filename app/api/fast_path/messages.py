@@ -128,10 +128,17 @@ class LearntBatch(Struct, frozen=True):
     results: list[LearntFeedback | ItemError]
 
 
+class NamedTenant(Struct, frozen=True):
+    """The tenant that an item names, whatever else the item has."""
+
+    tenant: str | UnsetType = UNSET
+
+
 input_decoder = msgspec.json.Decoder(Input)
 predict_decoder = msgspec.json.Decoder(PredictMessage)
 predict_item_decoder = msgspec.json.Decoder(PredictItem)
 feedback_decoder = msgspec.json.Decoder(FeedbackMessage)
 feedback_item_decoder = msgspec.json.Decoder(FeedbackItem)
+named_tenant_decoder = msgspec.json.Decoder(NamedTenant)
 predict_batch_decoder = msgspec.json.Decoder(PredictBatchMessage)
 batch_decoder = msgspec.json.Decoder(BatchMessage)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.context import CONTEXT
-from app.api.errors import TooSlow
+from app.api.errors import ClientGone, TooSlow
 from app.api.fast_path.http import next_piece
 from app.api.responses import NDJSON
 
@@ -66,22 +66,35 @@ class LineStream(Response):
 
     While the client does not read the answers, nothing more of its body is read: that is the back-pressure. If the
     client sends nothing for too long, the answer ends with the last whole line.
+
+    `check_first` may refuse the request by its first line: then the answer begins only when that has arrived.
     """
 
-    def __init__(self, answers: Answers, limit: int) -> None:
+    def __init__(self, answers: Answers, limit: int, check_first: Callable[[Line], None] | None = None) -> None:
         self.status_code = 200
         self.raw_headers = [(b"content-type", NDJSON)]
         self.background = None
         self._answers = answers
+        self._check_first = check_first
         self._splitter = LineSplitter(limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer block by block, in order."""
+        blocks = self._blocks(Request(scope, receive))
+        first: list[Line] = []
+        if self._check_first is not None and (first := await anext(blocks, [])):
+            self._check_first(first[0])
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async for lines in self._blocks(Request(scope, receive)):
-            async for piece in self._answers(lines):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await self._answer(first, scope, send)
+        async for lines in blocks:
+            await self._answer(lines, scope, send)
         await send({"type": "http.response.body", "body": b""})
+
+    async def _answer(self, lines: Sequence[Line], scope: Scope, send: Send) -> None:
+        async for piece in self._answers(lines):
+            if scope[CONTEXT].is_client_gone:
+                raise ClientGone
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
 
     async def _blocks(self, request: Request) -> AsyncIterator[list[Line]]:
         more = True

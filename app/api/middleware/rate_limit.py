@@ -16,7 +16,9 @@ MAX_CALLERS: Final = 10_000  # buckets in memory; about 2 MB
 LONGEST_REFILL_SECONDS: Final = 60.0  # no bucket takes so long: two workers have written to one line at once
 ROUNDING: Final = 1e-9  # seconds: of sums of times
 SETTINGS: Final = {"rate": "SLUICE_REQUESTS_PER_SECOND", "wrong_key": "SLUICE_WRONG_KEYS_PER_SECOND"}
-UNLIMITED_PATHS: Final = frozenset({"/livez", "/readyz", "/metrics"})  # they matter most under overload
+UNLIMITED_PATHS: Final = frozenset(  # they matter most under overload
+    {"/livez", "/health", "/healthz", "/readyz", "/ready", "/metrics", "/metrics/"}
+)
 
 
 class RateLimiter:

@@ -1,5 +1,6 @@
 """The outermost layer: request ids, load shedding, problems of hot routes and internal errors, counts."""
 
+import asyncio
 import itertools
 import logging
 import re
@@ -10,12 +11,13 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.context import CONTEXT, RequestContext
-from app.api.errors import ClientGone
+from app.api.errors import ClientGone, Shutdown
 from app.api.exception_handlers import Refusal
 from app.api.middleware.overload import Overload
 from app.api.middleware.rate_limit import UNLIMITED_PATHS
 from app.api.middleware.request_log import RequestLog
 from app.telemetry.counters import Requests
+from app.tenants.errors import Abandoned
 
 REQUEST_ID = b"x-request-id"
 NOSNIFF = (b"x-content-type-options", b"nosniff")  # a browser must not take JSON for a page
@@ -45,7 +47,7 @@ class RequestMiddleware:
         self._prefix = secrets.token_hex(6).encode()  # of this process: ids of two replicas differ
         self._count = itertools.count(1)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: C901 - one call, as one layer
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -78,8 +80,12 @@ class RequestMiddleware:
         requests.in_progress += is_limited
         try:
             await self._app(routed, receive, send_with_headers)
-        except ClientGone:
+        except (ClientGone, Abandoned):
             context.status = CLIENT_GONE
+        except asyncio.CancelledError:  # by the server, when it stops and the time for requests in progress is over
+            if context.status:
+                raise
+            await Refusal(Shutdown(), scope)(scope, receive, send_with_headers)
         except Exception as error:
             if context.status:  # too late for a problem: the server closes the connection, so the answer is incomplete
                 log.exception("request %s failed while it was being answered", context.request_id)
@@ -87,6 +93,8 @@ class RequestMiddleware:
             await Refusal(error, scope)(scope, receive, send_with_headers)
         finally:
             requests.in_progress -= is_limited
+            if context.counted_key is not None:
+                requests.key_done(context.counted_key)
             status, seconds = context.status or CLIENT_GONE, time.perf_counter() - begin
             route = getattr(routed.get("route"), "path", UNKNOWN_ROUTE)
             requests.count(scope["method"], route, status, seconds)

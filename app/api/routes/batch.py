@@ -22,7 +22,7 @@ from app.api.documentation import (
     parameter,
     refusals,
 )
-from app.api.errors import BadInput, TooLarge
+from app.api.errors import BadInput, ClientGone, TooLarge
 from app.api.fast_path.batch_scores import predict_together, slices
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_json, sends_lines
 from app.api.fast_path.inputs import check_tenant_name, input_bytes, tenant_of
@@ -90,6 +90,8 @@ async def predict_batch(request: Request) -> Response:
     for some in slices(items, [len(item if isinstance(item, Raw) else item.features) for item in items]):
         results += await _predict_some(backend, tenant, some, context.request_id)
         await backend.predictions.give_way()
+        if context.is_client_gone:
+            raise ClientGone
     return Answer(encode(Predictions(results)))
 
 

@@ -1,4 +1,4 @@
-"""The documentation that the service itself serves: /docs, /openapi.json, /problems."""
+"""The documentation that the service itself serves: /, /docs, /openapi.json, /problems."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from app.api import problems
@@ -25,6 +25,21 @@ ProblemName = Annotated[str, Path(description="The end of the type.", examples=[
 INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 # A package has the page's script and style: a closed network has no CDN.
 assets = StaticFiles(packages=[("fastapi_offline", "static")])
+LINKS = {name: f"/{name}" for name in ("docs", "openapi.json", "problems", "livez", "readyz", "metrics")}
+
+
+@router.get("/", include_in_schema=False)
+async def show_links(request: Request) -> Response:
+    """Say where to begin: a browser is sent to the page, a program gets links."""
+    if "text/html" in request.headers.get("accept", ""):
+        return _redirect_to_docs(request, {"vary": "accept"})
+    return Answer(encode({"service": "sluice", "links": LINKS}), headers=[(b"vary", b"accept")])
+
+
+@router.get("/docs/", include_in_schema=False)
+async def leave_out_the_slash(request: Request) -> Response:
+    """Redirect what people type."""
+    return _redirect_to_docs(request)
 
 
 @router.get("/docs", include_in_schema=False)
@@ -40,6 +55,10 @@ async def show_docs(request: Request) -> Response:
     )
     page.headers.update(_security_headers(bytes(page.body)))
     return page
+
+
+def _redirect_to_docs(request: Request, headers: dict[str, str] | None = None) -> Response:
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/docs", headers=headers)
 
 
 def _security_headers(page: bytes) -> dict[str, str]:

@@ -14,7 +14,7 @@ from app.api.backend import Backend
 from app.api.context import CONTEXT, RequestContext
 from app.api.dependencies import needs, tenants_of
 from app.api.documentation import USING_TENANT, body, example, json_body, parameter, refusals
-from app.api.errors import BadInput
+from app.api.errors import BadInput, ClientGone
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
 from app.api.fast_path.inputs import INPUTS, check_id, check_ids, check_tenant_name, example_from
 from app.api.fast_path.mails import mail_with_label
@@ -133,7 +133,7 @@ async def learn_all(
     if backend.label_rates.per_minute:
         resolved = [_check_label_rate(backend, tenant, each) for each in resolved]
     valid = [each for each in resolved if isinstance(each, Feedback)]
-    results = iter(await tenant.give(valid) if valid else ())
+    results = iter(await tenant.give(valid, context) if valid else ())
     answers = [
         _answer(tenant, each.label, each.served, next(results)) if isinstance(each, Feedback) else each
         for each in resolved
@@ -169,6 +169,8 @@ async def _resolve_all(
         resolved.append(found)
         if time_slice is not None and time_slice.is_over():
             await asyncio.sleep(0)
+            if context.is_client_gone:
+                raise ClientGone
     absent = [index for index, each in enumerate(resolved) if each is None]
     recalls = [_recall(backend, context, tenant, items[index]) for index in absent]
     # A single one needs no task, which would have to wait for its turn.
@@ -192,7 +194,7 @@ def _resolve_at_once(backend: Backend, context: RequestContext, item: Parsed) ->
             return _feedback(context, item, example)
         if item.features or not (item.url is item.email is item.text is UNSET):
             raise BadInput(
-                f"both a prediction_id and an input are given; send one of {', '.join(INPUTS)}, prediction_id"
+                f"both a prediction_id and an input are given; send exactly one of {', '.join(INPUTS)}, prediction_id"
             )
     except SluiceError as error:
         return error
@@ -208,18 +210,20 @@ async def _recall(backend: Backend, context: RequestContext, tenant: Tenant, ite
         given = decode(predict_item_decoder, kept.given)
         example = example_from(given, backend.limits.max_features_per_example)
     except PredictionExpired as expired:
-        return await _answer_again(tenant, item) or expired
+        return await _answer_again(context, tenant, item) or expired
     except SluiceError as error:
         return error
     return _feedback(context, item, example, Served(kept.label, kept.score), kept.at_milliseconds)
 
 
-async def _answer_again(tenant: Tenant, item: FeedbackItem) -> LearntFeedback | Exception | None:
+async def _answer_again(
+    context: RequestContext, tenant: Tenant, item: FeedbackItem
+) -> LearntFeedback | Exception | None:
     """Answer a retry also when its prediction has expired since."""
     if item.feedback_id is None:
         return None
     try:
-        found = await tenant.earlier_answer(item.feedback_id, item.label)
+        found = await tenant.earlier_answer(item.feedback_id, item.label, context)
     except SluiceError as error:
         return error
     return _answer(tenant, item.label, found[1], found[0]) if found else None

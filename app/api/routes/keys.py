@@ -12,9 +12,14 @@ from app.api.documentation import example, json_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery
 from app.api.responses import NO_STORE
-from app.api.schemas.keys import KeyCreatedResponse, KeyListResponse, KeyRequest, KeyResponse, RotationRequest
-from app.auth.authenticator import now_milliseconds
-from app.auth.keys import Key
+from app.api.schemas.keys import (
+    KeyCreatedResponse,
+    KeyListResponse,
+    KeyRequest,
+    KeyResponse,
+    RotationRequest,
+)
+from app.auth.keys import Key, now_milliseconds
 
 router = APIRouter(route_class=ApiRoute, tags=["keys"], dependencies=[needs("admin")])
 DAY = RotationRequest()  # the default
@@ -26,7 +31,8 @@ KeyPath = Annotated[str, Path(description="The key's id.", examples=["1f0c9a7be2
     status_code=201,
     summary="Create a key",
     description="For some tenants (`acme`, `acme-*`, or `*` for all) with some roles. Only this answer has its secret. "
-    "A key for some tenants can only create keys for those.",
+    "A key for some tenants can only create keys for those. A key ends with the key that made it: it expires no later "
+    "(without `expires_in_seconds`, at the same time; a later expiry gets 422), and is revoked with it.",
     dependencies=[Audited],
     response_description="The key.",
     responses=example(examples.KEY_MADE, 201) | refusals(problems.BAD_KEY, problems.STORE_UNAVAILABLE),
@@ -61,7 +67,9 @@ async def list_keys(backend: Service, caller: Caller) -> KeyListResponse:
     "/keys/{key}/rotate",
     status_code=201,
     summary="Rotate a key",
-    description="Creates a key with the same roles and tenants; the old one stays valid for a while, by default a day.",
+    description="Creates a key with the same roles, tenants and expiry; the old one stays valid for a while, by "
+    "default a day. The keys that the old one made now belong to the new one. A key that expires later than the "
+    "caller's cannot be rotated with it.",
     dependencies=[Audited, KnownQuery],
     response_description="The new key.",
     responses=example(examples.KEY_MADE, 201)
@@ -87,19 +95,22 @@ async def rotate_key(  # noqa: PLR0913, PLR0917 - its dependencies
     "/keys/{key}",
     status_code=204,
     summary="Revoke a key",
-    description="Every worker refuses it within a second.",
+    description="Every worker refuses it within a second, and also the keys that it made, and those that they made.",
     dependencies=[Audited, KnownQuery],
-    response_description="The key is revoked.",
+    response_description="The keys are revoked. The audit names each of them.",
     responses=refusals(problems.BAD_INPUT, problems.UNKNOWN_KEY, problems.STORE_UNAVAILABLE),
 )
 async def revoke_key(key: KeyPath, backend: Service, caller: Caller, context: Context) -> None:
-    """Revoke a key at once."""
+    """Revoke a key at once, with the keys that it made."""
     revoked = await backend.authenticator.revoke(key, caller)
-    await _audit_key(backend, context, "key_revoked", revoked)
+    for each in revoked:
+        await _audit_key(backend, context, "key_revoked", each)
 
 
 async def _audit_key(backend: Backend, context: RequestContext, action: str, key: Key) -> None:
     """Note which key was created or revoked; `Audited` notes the request itself."""
     detail = f"{key.id} {key.name!r}: {', '.join(key.roles)} for {', '.join(key.tenants)}"
+    if key.made_by is not None:
+        detail += f", made by {key.made_by}"
     caller = context.key
     await backend.audit.note(action, key_id=caller.id if caller else None, request_id=context.request_id, detail=detail)

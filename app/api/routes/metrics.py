@@ -17,6 +17,7 @@ TENANT = re.compile(rb'[{,]tenant="([^"]*)"')
 COMMENT = b"#"
 
 
+@router.get("/metrics/", include_in_schema=False, dependencies=[needs("metrics")])
 @router.get(
     "/metrics",
     summary="Show the metrics",

@@ -1,15 +1,17 @@
 """Batches as NDJSON: every line gets exactly one line in the answer, in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import groupby
 
+import msgspec
+from msgspec import UNSET
 from starlette.requests import Request
 
 from app.api.backend import Backend, TenantRegistry
 from app.api.context import RequestContext
 from app.api.dependencies import backend_of, context_of, tenants_of
-from app.api.errors import TooLarge
+from app.api.errors import ClientGone, TooLarge
 from app.api.fast_path.batch_scores import predict_together, slices
 from app.api.fast_path.http import decode, encode_lines
 from app.api.fast_path.inputs import check_tenant_name, tenant_of
@@ -19,6 +21,7 @@ from app.api.fast_path.messages import (
     Prediction,
     PredictItem,
     feedback_item_decoder,
+    named_tenant_decoder,
     predict_item_decoder,
 )
 from app.api.fast_path.ndjson import Line, LineStream, TooLong
@@ -27,7 +30,10 @@ from app.api.parameters import query_of
 from app.api.responses import ItemError, item_error
 from app.api.routes.feedback import learn_all
 from app.api.routes.predict import predict_features, predict_raw_input
+from app.auth.errors import Forbidden
+from app.auth.keys import ALL
 from app.learning.errors import SluiceError
+from app.tenants.errors import Abandoned
 
 LEARNT_TOGETHER = 256  # lines
 
@@ -40,27 +46,55 @@ def query_tenant(request: Request) -> str | None:
 
 def predict_stream(request: Request) -> LineStream:
     """Answer every line with its verdict."""
-    scorer = _LineScorer(
-        backend_of(request), tenants_of(request), query_tenant(request), context_of(request).request_id
-    )
+    tenants, tenant = tenants_of(request), _own_query_tenant(request)
+    scorer = _LineScorer(backend_of(request), tenants, tenant, context_of(request).request_id)
 
     async def answers(lines: Sequence[Line]) -> AsyncIterator[bytes]:
         for some in slices(lines, [0 if isinstance(line, TooLong) else len(line) for line in lines]):
             yield encode_lines(await scorer.predict(some))
             await scorer.backend.predictions.give_way()
 
-    return LineStream(answers, scorer.backend.limits.max_line_bytes)
+    return LineStream(answers, scorer.backend.limits.max_line_bytes, _first_line_check(request, tenant))
 
 
 def feedback_stream(request: Request) -> LineStream:
     """Learn lines that have arrived together in one call per tenant."""
-    learner = _LineLearner(backend_of(request), tenants_of(request), query_tenant(request), context_of(request))
+    tenants, tenant = tenants_of(request), _own_query_tenant(request)
+    learner = _LineLearner(backend_of(request), tenants, tenant, context_of(request))
 
     async def answers(lines: Sequence[Line]) -> AsyncIterator[bytes]:
         for start in range(0, len(lines), LEARNT_TOGETHER):
             yield encode_lines(await learner.learn(lines[start : start + LEARNT_TOGETHER]))
 
-    return LineStream(answers, learner.max_line_bytes)
+    return LineStream(answers, learner.max_line_bytes, _first_line_check(request, tenant))
+
+
+def _own_query_tenant(request: Request) -> str | None:
+    """Return the tenant in the query; Forbidden if the caller's key is not for it."""
+    name, key = query_tenant(request), context_of(request).key
+    if name is not None and key is not None and not key.covers(name):
+        raise Forbidden.tenant(name)
+    return name
+
+
+def _first_line_check(request: Request, tenant: str | None) -> Callable[[Line], None] | None:
+    """Return what refuses the whole stream if its first line names a tenant of others.
+
+    None if no line can do so, or the query names the tenant: then the answer begins before the first line arrives.
+    """
+    key = context_of(request).key
+    if key is None or ALL in key.tenants or tenant is not None:
+        return None
+
+    def check(line: Line) -> None:
+        try:
+            name = named_tenant_decoder.decode(line).tenant  # type: ignore[arg-type]  # one beyond the limit has no bytes
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError):
+            return  # it gets an error in its place
+        if name is not UNSET and not key.covers(name):
+            raise Forbidden.tenant(name)
+
+    return check
 
 
 def parse_feedback(item: bytes, batch_tenant: str | None) -> FeedbackItem | Exception:
@@ -170,6 +204,8 @@ class _LineLearner:
         try:
             tenant = self._tenants.held(name) or await self._tenants.hold(check_tenant_name(name))
             return await learn_all(self._backend, self._context, tenant, items)
+        except (ClientGone, Abandoned):
+            raise
         except Exception as error:  # noqa: BLE001 - it stands in the place of every line that it stopped
             return [error] * len(items)
 

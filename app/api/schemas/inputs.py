@@ -75,5 +75,5 @@ def feature_numbers(features: dict[str, Any]) -> dict[str, float]:
             raise ValueError(f"feature {full_name!r} is given twice")
         numbers[full_name] = number
     if not numbers:
-        raise ValueError("the features are empty")
+        raise ValueError("the features are empty; send at least one")
     return numbers

@@ -39,6 +39,7 @@ class KeyResponse(ResponseModel):
     tenants: list[str]
     created_at: int
     expires_at: int | None
+    made_by: Annotated[str | None, Field(description="The id of the key that made it, and with which it ends.")]
 
 
 class KeyCreatedResponse(ResponseModel):

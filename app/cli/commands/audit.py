@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from app.auth.audit import AuditEntry, entries
-from app.auth.authenticator import now_milliseconds
+from app.auth.keys import now_milliseconds
 from app.cli.argument_types import duration
 from app.cli.output import console, print_table, printable, warn
 from app.cli.store import audit_of, store

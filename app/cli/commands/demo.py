@@ -14,8 +14,8 @@ from app.cli.demo.local_service import local_service
 from app.cli.demo.replay import Replay
 from app.cli.demo.summary import counted_by_service, print_summary
 from app.cli.output import console
-from app.cli.signals import ENDING, handled
 from app.datasets.synthetic_urls import SyntheticUrl, synthetic_urls
+from app.storage.embedded.signals import ENDING, handled
 
 EXAMPLES: Final = 6000
 SECONDS: Final = 40.0  # duration of a run by default, without the start of a service

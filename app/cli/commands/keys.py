@@ -1,17 +1,20 @@
 """`sluice keys`: create, list, rotate and revoke keys in the store itself, which also works for the first key."""
 
 import asyncio
-import time
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from app.auth.audit import Audit
 from app.auth.authenticator import Authenticator
-from app.auth.keys import ROLES, Key
+from app.auth.key_file import KeyFile
+from app.auth.keyring import Keyring
+from app.auth.keys import ROLES, Key, now_milliseconds
 from app.cli.argument_types import duration, names
 from app.cli.output import print_table, warn
 from app.cli.store import audit_of, store
+from app.settings import Settings
 from app.storage.api_keys import ApiKeyStore
 
 
@@ -33,21 +36,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     rotate.add_argument("key", metavar="ID")
     rotate.add_argument("--overlap", type=duration, default=86_400, metavar="1d", help="how long both are valid")
     rotate.set_defaults(run=_in_store(_rotate))
-    revoke = actions.add_parser("revoke", help="revoke a key at once")
+    revoke = actions.add_parser("revoke", help="revoke a key at once, and the keys made with it")
     revoke.add_argument("key", metavar="ID")
     revoke.set_defaults(run=_in_store(_revoke))
 
 
 def _in_store(action: Callable[[Namespace, Authenticator, Audit], Awaitable[None]]) -> Callable[[Namespace], None]:
     async def connect_and_run(chosen: Namespace) -> None:
+        settings = Settings.from_environment(os.environ)
         async with store() as connection:
-            await action(chosen, Authenticator(ApiKeyStore(connection)), Audit(audit_of(connection)))
+            audit = Audit(audit_of(connection))
+            # The data directory of an embedded store has a copy of its keys. For another store it may belong to
+            # anything, such as a service on a third store: keys of one must not come into the other.
+            copy = KeyFile(settings.data_dir) if settings.redis_url is None else None
+            await action(chosen, Authenticator(Keyring(ApiKeyStore(connection), copy, audit)), audit)
 
     return lambda chosen: asyncio.run(connect_and_run(chosen))
 
 
 async def _create(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
-    expires_at = None if chosen.expires is None else _now() + 1000 * chosen.expires
+    expires_at = None if chosen.expires is None else now_milliseconds() + 1000 * chosen.expires
     await audit.note("create_key", detail="by the command line")
     _print_new(*await guard.create(chosen.name, chosen.roles, chosen.tenants, expires_at, None))
 
@@ -57,8 +65,11 @@ async def _list(_: Namespace, guard: Authenticator, __: Audit) -> None:
     if not keys:
         print("There are no keys. Create one with `sluice keys create`.")
         return
-    rows = [(key.id, key.name or "-", ",".join(key.roles), ",".join(key.tenants), _expiry(key)) for key in keys]
-    print_table(("id", "name", "roles", "tenants", "expires"), rows, text_columns=5)
+    rows = [
+        (key.id, key.name or "-", ",".join(key.roles), ",".join(key.tenants), _expiry(key), key.made_by or "-")
+        for key in keys
+    ]
+    print_table(("id", "name", "roles", "tenants", "expires", "made by"), rows, text_columns=6)
 
 
 async def _rotate(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
@@ -68,8 +79,10 @@ async def _rotate(chosen: Namespace, guard: Authenticator, audit: Audit) -> None
 
 async def _revoke(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
     await audit.note("revoke_key", detail=f"{chosen.key}, by the command line")
-    key = await guard.revoke(chosen.key, None)
+    key, *made = await guard.revoke(chosen.key, None)
     print(f"key {key.id} is revoked; services refuse it within a second")
+    if made:
+        print(f"so are the keys made with it: {', '.join(each.id for each in made)}")
 
 
 def _print_new(key: Key, token: str) -> None:
@@ -83,8 +96,4 @@ def _expiry(key: Key) -> str:
     if key.expires_at is None:
         return "never"
     time_of_expiry = datetime.fromtimestamp(key.expires_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return time_of_expiry if key.is_valid(_now()) else f"{time_of_expiry} (expired)"
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+    return time_of_expiry if key.is_valid(now_milliseconds()) else f"{time_of_expiry} (expired)"

@@ -11,7 +11,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from itertools import product
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, apply
+from app.storage.embedded.signals import interrupts_blocked
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
 from kernels.compiler import cache_folder
 from kernels.registry import ALGORITHMS
@@ -45,11 +46,17 @@ def warm(_: Namespace) -> None:
     start = time.monotonic()
     print("Compiling the kernels for this machine. This takes about a minute, once.", flush=True)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        tasks = {pool.submit(_read_samples): "reading"}
-        tasks |= {pool.submit(_use_names): "names"}
-        tasks |= {pool.submit(_turn_into_features): "featurizers"}
-        tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
-        _show_progress(tasks)
+        try:
+            with interrupts_blocked():
+                tasks = {pool.submit(_read_samples): "reading"}
+                tasks |= {pool.submit(_use_names): "names"}
+                tasks |= {pool.submit(_turn_into_features): "featurizers"}
+                tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
+            _show_progress(tasks)
+        except KeyboardInterrupt:
+            for process in active_children():
+                process.terminate()  # else the pool would wait until they have compiled what they began
+            raise
     _remove_old()
     print(f"The kernels are ready after {time.monotonic() - start:.0f} s.")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.client import Client, ServiceUnavailable
-from app.cli.signals import handled, held_back
 from app.learning.errors import SluiceError
 from app.storage.embedded.orphans import end_servers, socket_path
+from app.storage.embedded.signals import handled, held_back
 
 START_SECONDS: Final = 180.0  # kernels that are not compiled yet take a minute
 STOP_SECONDS: Final = 15.0

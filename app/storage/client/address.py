@@ -1,5 +1,6 @@
 """Parsing of SLUICE_REDIS_URL: the kind of Redis, its addresses and its options. No message shows a password."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,10 +57,9 @@ def address_of(url: str) -> Address:
     if "://" not in url or scheme not in KINDS:
         _refuse("must begin with " + ", ".join(f"{known}://" for known in KINDS))
     kind, encrypted = KINDS[scheme]
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        _refuse("is not a URL: its brackets do not match")
+    # Without its servers: some versions of Python take a list of them for one host, and refuse brackets within it.
+    servers, rest = re.fullmatch("([^/?#]*)(.*)", url.partition("://")[2], re.DOTALL).groups()  # type: ignore[union-attr]
+    parts = urlsplit(f"{scheme}://{rest}")._replace(netloc=servers)
     options = _credentials(parts) | _query(parts.query, kind, encrypted=encrypted)
     sentinel = {name.removeprefix("sentinel_"): options.pop(name) for name in SENTINEL_OPTIONS if name in options}
     if kind == "socket":

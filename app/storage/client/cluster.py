@@ -21,7 +21,8 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from app.storage.client.connection import Argument, Command, pack, read_answers, send
+from app.storage.client.durability import Durability, proven
+from app.storage.client.wire import Argument, CheckedConnection, Command, pack, read_answers, send
 
 REDIRECTS: Final = (AskError, TryAgainError)  # a MovedError is an AskError
 MOST_REDIRECTS: Final = 16
@@ -57,20 +58,35 @@ class ClusterClient(RedisCluster):
         self.nodes_manager.set_nodes(self.nodes_manager.nodes_cache, {new.name: new})
         return new
 
-    async def exchange(self, keys: Sequence[Argument], commands: Sequence[Command]) -> list[Any]:
+    async def exchange(
+        self, keys: Sequence[Argument], commands: Sequence[Command], durability: Durability | None = None
+    ) -> list[Any]:
         """Send commands to the nodes of their keys, one batch per node, and return the raw answers.
 
         An error takes the place of an answer. A command that a node redirects is sent on to the node that has its key.
+        With a durability, each node proves that it has stored what was sent to it.
         """
         await self.initialize()
         answers: list[Any] = [None] * len(commands)
         groups = self._by_node(keys)
-        batches = [self._exchange_with(node, [commands[index] for index in indexes]) for node, indexes in groups]
+        batches = [
+            self._exchange_with(
+                node,
+                [commands[index] for index in indexes],
+                durability.proof(keys[indexes[0]]) if durability else (),
+            )
+            for node, indexes in groups
+        ]
         for (_, indexes), batch in zip(groups, await _gather(batches), strict=True):
             for index, answer in zip(indexes, batch, strict=True):
                 answers[index] = answer
         redirected = [index for index, answer in enumerate(answers) if isinstance(answer, REDIRECTS)]
-        following = [self._follow(answers[index], keys[index], commands[index]) for index in redirected]
+        following = [
+            self._follow(
+                answers[index], keys[index], commands[index], durability.proof(keys[index]) if durability else ()
+            )
+            for index in redirected
+        ]
         for index, answer in zip(redirected, await _gather(following), strict=True):
             answers[index] = answer
         return answers
@@ -85,8 +101,14 @@ class ClusterClient(RedisCluster):
             groups.setdefault(node.name if node else "", (node, []))[1].append(index)
         return list(groups.values())
 
-    async def _exchange_with(self, node: ClusterNode | None, commands: Sequence[Command]) -> list[Any]:
+    async def _exchange_with(
+        self, node: ClusterNode | None, commands: Sequence[Command], proof: Sequence[Command] = ()
+    ) -> list[Any]:
         """Return the answers of one node, with the error where it gave none."""
+        answers = await self._raw_answers(node, [*commands, *proof])
+        return proven(answers, len(commands)) if proof else answers
+
+    async def _raw_answers(self, node: ClusterNode | None, commands: Sequence[Command]) -> list[Any]:
         if node is None:
             self.discover_again()
             return [SlotNotCoveredError("no node has this slot")] * len(commands)
@@ -95,7 +117,7 @@ class ClusterClient(RedisCluster):
             connection = node.acquire_connection()
             try:
                 await node.disconnect_if_needed(connection)
-                await _disconnect_if_closed(connection)
+                await _disconnect_if_unusable(connection)
                 await send(connection, b"".join(map(pack, commands)))
                 await read_answers(connection, len(commands), answers)  # answers before a failure count
             finally:
@@ -111,18 +133,21 @@ class ClusterClient(RedisCluster):
     async def _node_failed(self, node: ClusterNode) -> None:
         """Stop using the connections of a node that did not answer, and discover the nodes from another one."""
         node.update_active_connections_for_reconnect()
-        await node.disconnect_free_connections()
+        # Without waiting, unlike redis-py's own method: meanwhile another command could take one of them into use.
+        for connection in tuple(node._free):  # noqa: SLF001
+            await connection.disconnect(nowait=True)
         self.nodes_manager.move_node_to_end_of_cached_nodes(node.name)
         self.discover_again()
 
-    async def _follow(self, answer: Any, key: Argument, command: Command) -> Any:  # noqa: ANN401 - as Redis answers
+    async def _follow(self, answer: Any, key: Argument, command: Command, proof: Sequence[Command]) -> Any:  # noqa: ANN401
         """Send a redirected command to the node that has its slot now, or is just importing it."""
         for _ in range(MOST_REDIRECTS):
             if not isinstance(answer, REDIRECTS):
                 return answer
             if isinstance(answer, AskError) and not isinstance(answer, MovedError):
                 target = self.get_node(answer.host, answer.port)
-                _, answer = await self._exchange_with(target, [("ASKING",), command])
+                asked = [("ASKING",), *proof] if proof else proof
+                _, answer = await self._exchange_with(target, [("ASKING",), command], asked)
                 continue
             if isinstance(answer, MovedError):
                 self.nodes_manager.slots_cache.setdefault(answer.slot_id, [])
@@ -130,7 +155,7 @@ class ClusterClient(RedisCluster):
             else:
                 await asyncio.sleep(MOVING_SECONDS)
             ((node, _),) = self._by_node([key])
-            (answer,) = await self._exchange_with(node, [command])
+            (answer,) = await self._exchange_with(node, [command], proof)
         return ClusterError("the nodes redirect in a circle") if isinstance(answer, AskError) else answer
 
     def discover_again(self) -> None:
@@ -180,19 +205,18 @@ class _CommandsParser(AsyncCommandsParser):
                 return
 
 
-async def _disconnect_if_closed(connection: AbstractConnection) -> None:
+async def _disconnect_if_unusable(connection: AbstractConnection) -> None:
     """Disconnect if the server has closed the connection; for a single server, redis-py's pool does that."""
-    reader = connection._reader  # noqa: SLF001
-    if reader is not None and reader.at_eof():
+    if connection.is_connected and await connection.can_read():
         await connection.disconnect(nowait=True)
 
 
-class _ReconnectingConnection(Connection):
+class _ReconnectingConnection(CheckedConnection, Connection):
     """Connects again if the server has closed the connection: for redis-py's own commands."""
 
     async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:  # noqa: FBT001, FBT002 - its signature
         if check_health:
-            await _disconnect_if_closed(self)
+            await _disconnect_if_unusable(self)
         await super().send_packed_command(command, check_health)
 
 

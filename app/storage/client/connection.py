@@ -1,33 +1,23 @@
-"""Commands and scripts to Redis, one or several in a round trip; errors of the store are raised as ours.
+"""Commands and scripts to Redis, one or several in a round trip; errors of the store are raised as ours."""
 
-redis-py writes each command in another task, so that it can apply a timeout, and waits for that task: three rounds of
-the event loop before the command has left. A busy worker serves some dozen requests in each round, so a label would
-spend most of its time there. Here a command is written in the task that sends it, and everything on the path of a
-label is in this module.
-"""
-
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import hiredis
 import msgspec
-from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.asyncio import Redis
-from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import ConnectionError, NoScriptError, ResponseError, TimeoutError  # noqa: A004 - its names
+from redis.exceptions import NoScriptError, ResponseError
 
-from app.storage.client.failures import REDIS_ERRORS, store_error
+from app.storage.client.durability import Durability, StoreStatus, proven
+from app.storage.client.failures import REDIS_ERRORS, refuses_writes, store_error
+from app.storage.client.wire import Argument, Command, exchange, pack
 from app.storage.errors import StoreDamaged, StoreUnavailable
+from app.storage.redis_keys import synced_of
 
 if TYPE_CHECKING:
     from app.storage.client.clients import AnyRedis, Clients
-
-Argument = str | bytes | int | memoryview
-Command = Sequence[Argument]
 
 LONGEST_WAIT_SECONDS = 10.0
 
@@ -41,11 +31,12 @@ class CommandObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script, and the hash under which Redis caches it."""
+    """A Lua script, and the hash under which Redis caches it. What a durable one writes is acknowledged to callers."""
 
     name: str
     text: str
     sha: str
+    is_durable: bool = False
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -72,11 +63,15 @@ class Connection:
         clients: "Clients",
         check: Callable[["Connection"], Awaitable[None]],
         observe: CommandObserver | None = None,
+        durability: Durability | None = None,
     ) -> None:
         self._clients = clients
         self._check = check
         self._observe = observe
         self._is_checked = False
+        self.durability = durability or Durability()
+        self.status = StoreStatus(self.shown, self.is_cluster)
+        self.warnings: list[str] = []  # about the settings of the server, when they were last read
         self.redis: AnyRedis = clients.make()
 
     @property
@@ -95,6 +90,8 @@ class Connection:
 
     async def ping(self) -> None:
         """Return if Redis answers. The first time, also check that the server can be used."""
+        if not self._is_checked and self.status.refusal is None:
+            self.status.refusal = f"the settings of {self.shown} are not known yet"
         with self._round_trip("PING", is_observed=False):
             await self.redis.ping()
             if not self._is_checked:
@@ -115,6 +112,20 @@ class Connection:
         parse = self.redis.response_callbacks.get(name)
         return parse(answer) if parse else answer
 
+    async def write(self, *command: Argument) -> None:
+        """Send one command whose effect is acknowledged to a caller."""
+        self._raise_if_refused()
+        with self._round_trip(str(command[0])):
+            (answer,) = await self._exchange([command[1]], [command], is_durable=True)
+            if isinstance(answer, Exception):
+                raise answer
+
+    async def confirm(self, key: str) -> None:
+        """Return when all that was written on the node of a key is as durable as an acknowledgement promises."""
+        self._raise_if_refused()
+        if self.durability.replicated:
+            await self.write("SET", synced_of(key), "")
+
     async def ask_all(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands together, and return their raw answers; the first error is raised."""
         with self._round_trip(_name(commands)):
@@ -131,10 +142,10 @@ class Connection:
             return [self._error_or_raise(each, StoreDamaged) for each in answers]
 
     async def ask_nodes(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands together; the answer of a cluster node that is down is a StoreUnavailable in the list."""
+        """Send commands together; an answer that is damaged is an error in the list, and so is that of a lost node."""
         with self._round_trip(_name(commands)) as trip:
             answers = await self._exchange([command[1] for command in commands], commands)
-            found = [self._error_or_raise(each, StoreUnavailable) for each in answers]
+            found = [self._error_or_raise(each, (StoreUnavailable, StoreDamaged)) for each in answers]
             trip.failed = any(isinstance(each, StoreUnavailable) for each in found)
             return found
 
@@ -146,31 +157,52 @@ class Connection:
         return answer
 
     async def run_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Call scripts together; an exception takes the place of an answer that failed."""
+        """Call one script several times together; an exception takes the place of an answer that failed."""
+        is_durable = bool(calls) and calls[0].script.is_durable
+        if is_durable and self.status.refusal is not None:
+            self._raise_if_refused()
         with self._round_trip(calls[0].script.name if calls else "none") as trip:
             keys = [call.keys[0] for call in calls]
-            answers = await self._exchange(keys, [call.command("EVALSHA") for call in calls])
+            answers = await self._exchange(keys, [call.command("EVALSHA") for call in calls], is_durable=is_durable)
             unknown = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
             if unknown:  # the server is new, and has executed none of these calls
                 commands = [calls[index].command("EVAL") for index in unknown]
-                retried = await self._exchange([keys[index] for index in unknown], commands)
+                retried = await self._exchange([keys[index] for index in unknown], commands, is_durable=is_durable)
                 for index, answer in zip(unknown, retried, strict=True):
                     answers[index] = answer
             trip.failed = any(isinstance(answer, BaseException) for answer in answers)
+            if trip.failed:
+                for answer in answers:
+                    self.note_failure(answer)
             return answers
 
-    async def _exchange(self, keys: Sequence[Argument], commands: Sequence[Command]) -> list[Any]:
+    def note_failure(self, answer: object) -> None:
+        """Note that the server refuses writes, if this answer says so; the monitor of the store notes the end."""
+        if isinstance(answer, ResponseError) and refuses_writes(answer):
+            self.status.note_write_failure(str(store_error(answer, self.shown)))
+
+    def _raise_if_refused(self) -> None:
+        if self.status.refusal is not None:
+            raise StoreUnavailable(self.status.refusal)
+
+    async def _exchange(
+        self, keys: Sequence[Argument], commands: Sequence[Command], *, is_durable: bool = False
+    ) -> list[Any]:
         client = self.redis
         if not commands:
             return []
-        if isinstance(client, Redis):
+        durability = self.durability if is_durable and self.durability.replicated else None
+        if not isinstance(client, Redis):
+            return await client.exchange(keys, commands, durability)
+        if durability is None:
             return await exchange(client, b"".join(map(pack, commands)), len(commands))
-        return await client.exchange(keys, commands)
+        sent = [*commands, *durability.proof(keys[0])]
+        return proven(await exchange(client, b"".join(map(pack, sent)), len(sent)), len(commands))
 
     def _round_trip(self, command: str, *, is_observed: bool = True) -> "_RoundTrip":
         return _RoundTrip(self, command, self._observe if is_observed else None)
 
-    def _error_or_raise(self, answer: Any, expected: type[Exception]) -> Any:  # noqa: ANN401 - as Redis answers
+    def _error_or_raise(self, answer: Any, expected: type[Exception] | tuple[type[Exception], ...]) -> Any:  # noqa: ANN401
         """Return the answer, or its error if that is an expected one; raise any other error."""
         if not isinstance(answer, Exception):
             return answer
@@ -200,74 +232,8 @@ class _RoundTrip:
             failed = self.failed or isinstance(error, Exception)
             self._observe(self._command, time.perf_counter() - self._begin, failed=failed)
         if isinstance(error, REDIS_ERRORS) and (ours := store_error(error, self._connection.shown)) is not None:
+            self._connection.note_failure(error)
             raise ours from error
-
-
-def pack(command: Command) -> bytes:
-    """Return a command in the protocol of Redis."""
-    return bytes(hiredis.pack_command(tuple(command)))  # type: ignore[arg-type]  # of any length
-
-
-async def exchange(client: Redis, data: bytes, count: int) -> list[Any]:
-    """Send packed commands, and return their raw answers; an error of the server takes the place of an answer.
-
-    The pool's own methods also count connections for metrics, which takes a third of a command's time.
-    """
-    pool, answers = client.connection_pool, list[Any]()
-    connection = pool.get_available_connection()  # type: ignore[no-untyped-call]
-    try:
-        await pool.ensure_connection(connection)
-        await send(connection, data)
-        await read_answers(connection, count, answers)
-    finally:
-        pool._in_use_connections.remove(connection)  # noqa: SLF001
-        if connection.should_reconnect():
-            await connection.disconnect()
-        pool._available_connections.append(connection)  # noqa: SLF001
-    return answers
-
-
-async def send(connection: AbstractConnection, data: bytes) -> None:
-    """Write data in this task; it only waits if the socket's buffer is full."""
-    if not connection.is_connected:
-        await connection.connect_check_health(check_health=False)
-    await connection.check_health()  # type: ignore[no-untyped-call]
-    try:
-        async with asyncio.timeout(connection.socket_timeout):
-            await connection._send_packed_command([data])  # noqa: SLF001 - without redis-py's task
-    except OSError as error:
-        await _abort(connection)
-        if isinstance(error, asyncio.TimeoutError):
-            raise TimeoutError("Timeout writing to socket") from None
-        raise ConnectionError(f"Error while writing to socket. {error}.") from error
-    except BaseException:
-        await _abort(connection)
-        raise
-
-
-async def read_answers(connection: AbstractConnection, count: int, answers: list[Any]) -> None:
-    """Append the next answers to a list; an error of the server is one of them.
-
-    Answers that have arrived are parsed without redis-py, which sets up a timeout for each of them.
-    """
-    for _ in range(count):
-        answer = connection._parser._reader.gets()  # type: ignore[attr-defined]  # noqa: SLF001 - always hiredis
-        if answer is NOT_ENOUGH_DATA:
-            try:
-                answer = await connection.read_response()
-            except ResponseError as error:
-                answer = error
-        elif isinstance(answer, ConnectionError):  # as redis-py does: the server cannot serve this connection
-            await connection.disconnect(nowait=True)
-            raise answer
-        answers.append(answer)
-
-
-async def _abort(connection: AbstractConnection) -> None:
-    """Drop what is not sent yet: it must not reach the server after the caller was given an error."""
-    if connection._writer is not None:  # noqa: SLF001
-        connection._writer.transport.abort()  # noqa: SLF001
-    await connection.disconnect(nowait=True)
 
 
 def _name(commands: Sequence[Command]) -> str:

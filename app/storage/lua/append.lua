@@ -3,8 +3,8 @@
 -- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
 --       records, then for each event: fingerprint ('' without feedback_id), payload
 -- Returns {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
---       | {'appended', version and chain before, then for each event: its chain, or 'version fingerprint' of the
---          earlier event}
+--       | {'appended', version and chain before, then for each event: its chain, or of the earlier event
+--          {'version fingerprint', its outcome or nil: see outcomes.lua}}
 local tenant, mine, applied, expected, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain', 'was')
 local born, chain = meta[1], meta[3]
@@ -20,9 +20,14 @@ local answers = {'appended', version, chain}
 local before = version
 for i = 4, #KEYS do
   local fingerprint, payload = ARGV[2 * i - 2], ARGV[2 * i - 1]
-  local used = fingerprint ~= '' and redis.call('GET', KEYS[i])
-  if used then
-    answers[i] = used
+  -- A damaged record must not end the script between two events: nothing takes back what it has written. So it counts
+  -- as none, and is replaced.
+  local used = fingerprint ~= '' and redis.pcall('GET', KEYS[i])
+  local number = type(used) == 'string' and tonumber(string.match(used, '^(%d+) '))
+  if number then
+    local block = string.format(':outcomes:%s:%.0f', string.sub(mine, 1, 8), math.floor(number / 128))
+    local outcome = redis.pcall('HGET', string.sub(KEYS[2], 1, -5) .. block, string.format('%.0f', number % 128))
+    answers[i] = {used, type(outcome) == 'string' and outcome}
   else
     version = version + 1
     chain = redis.sha1hex(chain .. payload)
@@ -35,6 +40,11 @@ for i = 4, #KEYS do
 end
 if version > before then
   redis.call('HSET', KEYS[1], 'version', string.format('%.0f', version), 'chain', chain)
-  redis.call('XADD', KEYS[3], 'MAXLEN', '~', 1000, '*', 't', tenant, 'v', string.format('%.0f', version))
+  local change = {'XADD', KEYS[3], 'MAXLEN', '~', 1000, '*', 't', tenant, 'v', string.format('%.0f', version)}
+  local announced = redis.pcall(unpack(change))
+  if type(announced) == 'table' and announced.err then -- the feed is damaged; it is only a hint, the log is written
+    redis.pcall('DEL', KEYS[3])
+    redis.pcall(unpack(change))
+  end
 end
 return answers

@@ -1,19 +1,28 @@
--- Keep a block of predictions, and drop the oldest blocks beyond the limit.
--- KEYS: pending (list of 'block count', oldest first), the total number of predictions, the block
--- ARGV: name of the block, number of its predictions, the predictions, milliseconds to keep it, most predictions
+-- Keep a block of predictions, and drop the tenant's oldest blocks beyond its limits.
+-- KEYS: pending (list of 'block count bytes', oldest first; earlier versions wrote no bytes), the total number of
+--       predictions, the block, the shard's hash of kept bytes by tenant
+-- ARGV: name of the block, number of its predictions, the predictions, milliseconds to keep it, most predictions,
+--       tenant, most bytes
 redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
-redis.call('RPUSH', KEYS[1], ARGV[1] .. ' ' .. ARGV[2])
+if redis.call('RPUSH', KEYS[1], ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. #ARGV[3]) == 1 then
+  -- The list is new: what was counted has expired with the list before it.
+  redis.call('DEL', KEYS[2])
+  redis.call('HDEL', KEYS[4], ARGV[6])
+end
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 local total = redis.call('INCRBY', KEYS[2], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
-while total > tonumber(ARGV[5]) do
+local bytes = redis.call('HINCRBY', KEYS[4], ARGV[6], #ARGV[3])
+while total > tonumber(ARGV[5]) or bytes > tonumber(ARGV[7]) do
   local oldest = redis.call('LPOP', KEYS[1])
   if not oldest then
     redis.call('DEL', KEYS[2])
+    redis.call('HDEL', KEYS[4], ARGV[6])
     return 0
   end
-  local block, size = string.match(oldest, '^(%S+) (%d+)')
+  local block, count, size = string.match(oldest, '^(%S+) (%d+) ?(%d*)')
   redis.call('UNLINK', KEYS[1] .. ':' .. block)
-  total = redis.call('DECRBY', KEYS[2], size)
+  total = redis.call('DECRBY', KEYS[2], count)
+  if size ~= '' then bytes = redis.call('HINCRBY', KEYS[4], ARGV[6], '-' .. size) end
 end
 return total

@@ -20,5 +20,10 @@ for i = 5, #KEYS do
     redis.call('SET', KEYS[i], ARGV[at] .. ' ' .. ARGV[at + 2], 'PX', ARGV[7])
   end
 end
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', 1000, '*', 't', tenant, 'v', '-1')
+local change = {'XADD', KEYS[3], 'MAXLEN', '~', 1000, '*', 't', tenant, 'v', '-1'}
+local announced = redis.pcall(unpack(change))
+if type(announced) == 'table' and announced.err then -- the feed is damaged; it is only a hint, the tenant is changed
+  redis.pcall('DEL', KEYS[3])
+  redis.pcall(unpack(change))
+end
 return 1

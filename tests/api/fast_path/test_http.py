@@ -65,7 +65,9 @@ async def test_deep_nesting_is_refused(service: Service, route: str, field: str)
 @pytest.mark.parametrize("route", ["/predict/batch", "/feedback/batch"])
 async def test_deep_nesting_in_an_item_is_refused(service: Service, route: str) -> None:
     body = b'{"tenant":"acme","items":[{"features":{"a":%b1%b},"label":1}]}' % (b"[" * 9000, b"]" * 9000)
-    assert (await service.client.post(route, content=body)).status_code == 422
+    answer = (await service.client.post(route, content=body)).json()
+    # As a whole, or in its place: how deep the decoder goes depends on the version of Python.
+    assert answer.get("status", 0) == 422 or [each["error"]["status"] for each in answer["results"]] == [422]
 
 
 async def test_malformed_json_is_refused_with_its_place(service: Service) -> None:

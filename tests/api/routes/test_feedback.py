@@ -121,19 +121,19 @@ async def test_feedback_that_cannot_be_logged_is_not_acknowledged(service: Servi
 @pytest.mark.parametrize(
     ("changes", "culprit"),
     [
-        ({"label": 0}, "$.label"),
-        ({"label": 2}, "$.label"),
-        ({"label": "1"}, "$.label"),
-        ({"label": True}, "$.label"),
-        ({"label": None}, "$.label"),
+        ({"label": 0}, "label is 0; it must be 1 (anomaly) or -1 (normal)"),
+        ({"label": 2}, "label is 2; it must be 1 (anomaly) or -1 (normal)"),
+        ({"label": "1"}, "label is a string; it must be 1 (anomaly) or -1 (normal)"),
+        ({"label": True}, "label is a boolean; it must be 1 (anomaly) or -1 (normal)"),
+        ({"label": None}, "label is null; it must be 1 (anomaly) or -1 (normal)"),
         ({"feedback_id": ""}, "feedback_id is ''"),
         ({"feedback_id": "a\x00b"}, "feedback_id"),
         ({"feedback_id": "a\n"}, "feedback_id"),
         ({"moderator": "x" * 201}, "moderator"),
         ({"prediction_id": "\x7f"}, "prediction_id"),
         ({"prediction_id": "kept-0"}, "both a prediction_id and an input are given"),
-        ({"prediction_id": None}, "$.prediction_id"),
-        ({"explain": 1}, "`explain`"),
+        ({"prediction_id": None}, "prediction_id is null; it must be a string"),
+        ({"explain": 1}, "there is no field 'explain'; the fields are tenant, features"),
         ({"features": {}}, "empty"),
     ],
 )
@@ -147,10 +147,10 @@ async def test_what_is_wrong_is_refused_by_its_name(service: Service, changes: d
 async def test_a_label_is_needed(service: Service) -> None:
     answer = await service.client.post("/feedback", json={"tenant": "acme", "features": {"a": 1}})
     assert answer.status_code == 422
-    assert "`label`" in answer.json()["detail"]
+    assert "label is missing; it must be 1 (anomaly) or -1 (normal)" in answer.json()["detail"]
 
 
 async def test_feedback_needs_an_input(service: Service) -> None:
     answer = await service.client.post("/feedback", json={"tenant": "acme", "label": 1})
     assert answer.status_code == 422
-    assert "no input is given" in answer.json()["detail"]
+    assert "no input is given; send exactly one of features, url, email, text, prediction_id" in answer.json()["detail"]

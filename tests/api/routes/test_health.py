@@ -16,7 +16,8 @@ async def test_the_process_is_alive_while_the_store_is_down(service: Service) ->
 async def test_readiness_names_every_part(service: Service) -> None:
     answer = await service.client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ready", "parts": {"redis": {"ok": True, "detail": "in contact"}}}
+    parts = {"redis": {"ok": True, "detail": "in contact"}, "keys": {"ok": True, "detail": "in order"}}
+    assert answer.json() == {"status": "ready", "parts": parts}
     assert answer.headers["cache-control"] == "no-store"
 
 
@@ -24,4 +25,5 @@ async def test_a_service_without_its_store_is_not_ready(service: Service) -> Non
     service.tenants.trouble = "Connection refused"
     answer = await service.client.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json() == {"status": "not ready", "parts": {"redis": {"ok": False, "detail": "Connection refused"}}}
+    parts = {"redis": {"ok": False, "detail": "Connection refused"}, "keys": {"ok": True, "detail": "in order"}}
+    assert answer.json() == {"status": "not ready", "parts": parts}

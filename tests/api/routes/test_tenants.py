@@ -40,7 +40,7 @@ async def test_only_the_named_settings_change(service: Service) -> None:
         (b'{"algorithm":"magic"}', "'magic' is unknown"),
         (b'{"eta":"1"}', "eta is '1'"),
         (b'{"eta":[1]}', "eta is [1]"),
-        (b"[]", "should be a valid dictionary"),
+        (b"[]", "the body is []: it must be an object"),
         (b"{", "truncated"),
     ],
 )

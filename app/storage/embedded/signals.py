@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any, Final
 
@@ -41,3 +42,17 @@ def handled(handler: Handler, numbers: Iterable[signal.Signals] = ENDING) -> Ite
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C during the block. Python processes started in it never get one: their parent does, and ends them.
+
+    They would print a traceback if it came while they import.
+    """
+    resource_tracker.ensure_running()  # else the start of the first process would start it, which unblocks Ctrl-C
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

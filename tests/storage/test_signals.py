@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.signals import handled, held_back
+from app.storage.embedded.signals import handled, held_back
 from tests.processes import began, descendants
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -1,0 +1,1 @@
+"""Repair of tenants whose store has lost what this worker still knows."""

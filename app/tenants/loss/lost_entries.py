@@ -1,0 +1,96 @@
+"""Entries that a log has lost, as after a failover, and that this worker still remembers: they are appended again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.storage.event_codec import FeedbackRecord, decode_record, fingerprint_of
+from app.storage.event_log import Appended, Draft, Entry, EventLog, Group, Position
+from app.tenants.cache import RecentEntries
+from app.tenants.recovery import follows
+
+APPENDED_AT_ONCE = 2048  # the store does nothing else during this call
+
+
+@dataclass(frozen=True, slots=True)
+class LostEntries:
+    """Finds the remembered entries that a log lacks, and appends them."""
+
+    log: EventLog
+    recent: RecentEntries
+
+    async def find(self, name: str, end: Position, stored: Position) -> list[Entry] | None:
+        """Return the entries up to `end` that the log at `stored` lacks; None if they are not known completely."""
+        ours = self.recent.leading_to(name, end)
+        if stored.incarnation != end.incarnation or not ours:
+            return None
+        after = max(ours[0].version - 2, 0)  # with the entry before ours, to check that ours follow it
+        found = await self.log.read(name, after, stored.version - after) if stored.version > after else []
+        return missing_entries(found, stored, ours)
+
+    async def append(self, name: str, stored: Position, lost: Sequence[Entry]) -> tuple[Position, int] | None:
+        """Append entries; return the position behind them, and how many were added. None if the log has moved on.
+
+        A label that its client has sent again meanwhile is not added: its feedback_id is known.
+        """
+        added = 0
+        for start in range(0, len(lost), APPENDED_AT_ONCE):
+            drafts = [draft_of(entry) for entry in lost[start : start + APPENDED_AT_ONCE]]
+            (answer,) = await self.log.append([Group(name, stored, drafts, only_here=True)])
+            if isinstance(answer, Exception):
+                raise answer
+            if not isinstance(answer, Appended):
+                return None
+            added += sum(isinstance(each, Entry) for each in answer.results)
+            stored = answer.after
+        return stored, added
+
+    async def remember_newest(self, name: str, position: Position) -> None:
+        """Remember the entries of the log that led to a position, instead of those of another history."""
+        known = await self.log.read(name, max(position.version - APPENDED_AT_ONCE, 0), APPENDED_AT_ONCE)
+        self.recent.forget(name)
+        for entry in known:
+            if entry.version <= position.version:
+                self.recent.remember(name, position.incarnation, entry)
+
+
+def missing_entries(log: Sequence[Entry], stored: Position, ours: Sequence[Entry]) -> list[Entry] | None:
+    """Return those of our entries that the log lacks; None if the two have no known entry in common.
+
+    The log is at `stored`, and its entries are known from some version on. An entry that another worker has appended
+    again is in the log under another version: it is not missing.
+    """
+    common = _last_common_version(log, stored, ours)
+    if common is None:
+        return None
+    stored_payloads = Counter(entry.payload for entry in log if entry.version > common)
+    missing = []
+    for entry in (entry for entry in ours if entry.version > common):
+        if stored_payloads[entry.payload]:
+            stored_payloads[entry.payload] -= 1
+        else:
+            missing.append(entry)
+    return missing
+
+
+def _last_common_version(log: Sequence[Entry], stored: Position, ours: Sequence[Entry]) -> int | None:
+    """Return the last version at which both have the same history."""
+    if not ours:
+        return None
+    chains = {0: stored.incarnation, stored.version: stored.chain} | {entry.version: entry.chain for entry in log}
+    for entry in reversed(ours):
+        if chains.get(entry.version) == entry.chain:
+            return entry.version
+        if log and follows(Position(stored.incarnation, entry.version, entry.chain), log[0]):
+            return entry.version
+    before = ours[0].version - 1
+    is_common = before in chains and follows(Position(stored.incarnation, before, chains[before]), ours[0])
+    return before if is_common else None
+
+
+def draft_of(entry: Entry) -> Draft:
+    """Return the draft that an entry was made from."""
+    record = decode_record(entry.payload)
+    if isinstance(record, FeedbackRecord) and record.feedback_id is not None:
+        return Draft(entry.payload, record.feedback_id, fingerprint_of(record))
+    return Draft(entry.payload)
