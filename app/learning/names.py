@@ -69,6 +69,7 @@ class Names:
         self._runs: list[Run] = []
         self._recent: dict[int, bytes] = {}
         self._count = self._letters = 0
+        self._run_bytes = self._recent_letters = 0  # nbytes is read after every label
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -88,8 +89,8 @@ class Names:
     @property
     def nbytes(self) -> int:
         """Memory of the names."""
-        recent = sum(map(len, self._recent.values())) + ENTRY_BYTES * len(self._recent)
-        return sum(run.nbytes for run in self._runs) + self._recent.__sizeof__() + recent
+        recent = self._recent
+        return self._run_bytes + recent.__sizeof__() + self._recent_letters + ENTRY_BYTES * len(recent)
 
     def unknown(self, keys: Keys) -> Ints:
         """Return the indices of the keys without a name; none once the limit of names is reached."""
@@ -126,13 +127,15 @@ class Names:
         copy = Names(self._at_most)
         copy._runs, copy._recent = self._runs.copy(), self._recent.copy()
         copy._count, copy._letters = self._count, self._letters
+        copy._run_bytes, copy._recent_letters = self._run_bytes, self._recent_letters
         return copy
 
     def run(self) -> Run:
         """Merge all names into one run and return it."""
         if self._recent:
             self._flush()
-        self._runs = [reduce(lambda small, large: large.merge(small), reversed(self._runs))] if self._runs else []
+        if self._runs:
+            self._replace_runs([reduce(lambda small, large: large.merge(small), reversed(self._runs))])
         return self._runs[0] if self._runs else NO_NAMES
 
     def restore(self, run: Run) -> None:
@@ -141,7 +144,7 @@ class Names:
             raise ValueError("its names are not in order")
         if (run.ends[1:] < run.ends[:-1]).any() or run.text.size != (run.ends[-1] if run.ends.size else 0):
             raise ValueError("the lengths of its names do not match its text")
-        self._runs, self._recent = [run] if run.keys.size else [], {}
+        self._replace_runs([run] if run.keys.size else [])
         self._count, self._letters = run.keys.size, run.text.size
 
     def _add(self, key: int, name: bytes) -> None:
@@ -150,6 +153,7 @@ class Names:
             self._recent[key] = name
             self._count += 1
             self._letters += len(name)
+            self._recent_letters += len(name)
 
     def _find(self, key: int) -> bytes | None:
         if key in self._recent:
@@ -158,11 +162,15 @@ class Names:
 
     def _flush(self) -> None:
         """Turn the recent names into a run, and merge it with preceding runs that are not much larger."""
-        run = _run_of(self._recent)
-        self._recent = {}
-        while self._runs and RATIO * run.keys.size > self._runs[-1].keys.size:
-            run = self._runs.pop().merge(run)
-        self._runs.append(run)
+        run, runs = _run_of(self._recent), self._runs
+        while runs and RATIO * run.keys.size > runs[-1].keys.size:
+            run = runs.pop().merge(run)
+        self._replace_runs([*runs, run])
+
+    def _replace_runs(self, runs: list[Run]) -> None:
+        """Replace all names by those of runs."""
+        self._runs, self._recent = runs, {}
+        self._run_bytes, self._recent_letters = sum(run.nbytes for run in runs), 0
 
 
 def _not_in(run: Run, keys: Keys) -> Ints:

@@ -46,7 +46,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._apart = 0  # bytes since then, or since the last piece of a body: head and trailers
         self._is_head_open = False  # a head has begun and not ended
         self._refused: HeadTooLarge | InvalidHTTP | None = None  # why the newest head is refused
-        self._hosts: list[bytes] = [b""]  # of the last good head: most clients send the same again
+        self._host = b""  # of the last good head: most clients send the same again
         self._is_extra = False  # there are too many connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -91,9 +91,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._apart + self._began_within > limit and self._head_bytes() > limit:
             self._refused = HeadTooLarge(limit)
             raise self._refused  # the parser stops, and uvicorn calls send_400_response
-        hosts = [value for name, value in self.headers if name == b"host"]
-        if hosts != self._hosts:
-            self._check_hosts(hosts)
+        hosts, host = 0, b""
+        for name, value in self.headers:  # a loop, which a comprehension's call would double
+            if name == b"host":
+                hosts += 1
+                host = value
+        if hosts != 1 or host != self._host:
+            self._check_hosts()
         if len(self.pipeline) >= MAX_PIPELINE:
             raise HttpParserError("too many requests wait for the answers to earlier ones")
         self._is_head_open = False
@@ -230,10 +234,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _check_hosts(self, hosts: list[bytes]) -> None:
+    def _check_hosts(self) -> None:
         """Refuse a head that a proxy may take for another host's (RFC 9112, 3.2); HTTP/1.0 needs no Host."""
+        hosts = [value for name, value in self.headers if name == b"host"]
         if len(hosts) == 1 and is_host(hosts[0]):
-            self._hosts = hosts
+            self._host = hosts[0]
             return
         if not hosts and self.parser.get_http_version() != "1.1":
             return

@@ -98,10 +98,12 @@ def served_by(record: Record) -> Served | None:
 def fingerprint_of(record: FeedbackRecord) -> str:
     """Hash label and input, whatever the order of features: two uses of a feedback_id must agree in it."""
     keys = np.frombuffer(record.keys, np.uint64)
-    order = np.argsort(keys, kind="stable")
-    values = np.frombuffer(record.values, f"<f{len(record.values) // keys.size}")[order] if record.values else b""
+    order = keys.argsort(kind="stable")
     digest = hashlib.blake2b(keys[order].tobytes(), digest_size=12)
-    digest.update(bytes(values))
+    if record.values:
+        digest.update(
+            np.frombuffer(record.values, SINGLE if len(record.values) == 4 * keys.size else DOUBLE)[order].tobytes()
+        )
     return f"{record.label}:{digest.hexdigest()}"
 
 
