@@ -18,6 +18,7 @@ ALGORITHMS: dict[str, str] = {
     "paum": "paum.PAUM",
     "cs-fsol": "fsol.CS_FSOL",
     "cs-ssol": "ssol.CS_SSOL",
+    "cs-sol": "cs_sol.CS_SOL",
     "cs-ssol-full": "ssol_full.CS_SSOL_FULL",
     "ftrl": "ftrl.FTRL",
     "arow": "arow.AROW",
@@ -32,7 +33,8 @@ class Algorithm:
     fresh: tuple[float, ...]  # the state of a new feature
     options: frozenset[str]
     defaults: Mapping[str, float | str]  # those that differ from the common defaults
-    loss: str
+    loss: str  # hinge, squared_hinge or logistic
+    imbalance_halved: float  # with costs = auto: the class ratio that counts for about half
     score: Callable[..., float]
     scores: Callable[..., None]
     learn: Callable[..., float]

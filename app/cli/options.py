@@ -16,7 +16,7 @@ PLENTY: Final = 1 << 27  # max_features here: the memory is the user's own, and 
 SETTINGS: Final[dict[str, str]] = {
     "eta": "learning rate",
     "r": "second order: how slowly the learning rate of a feature falls",
-    "delta": "added to the root of the sum of squared gradients (Ada-*, FTRL's beta)",
+    "delta": "added to the root of the sum of squared gradients (Ada-*, CS-SOL, FTRL's beta)",
     "lambda": "size of the L1 threshold",
     "lambda_schedule": f"how lambda changes with the number of examples: {', '.join(SCHEDULES)}",
     "target_sparsity": "share of weights that shall be 0, instead of lambda",

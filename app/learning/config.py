@@ -117,6 +117,7 @@ class Config:
         array = np.zeros(options.SIZE)
         for index, value in _encode(known).items():
             array[index] = value
+        array[options.HALVED] = self.algorithm.imbalance_halved
         return array
 
 

@@ -14,6 +14,7 @@ from app.learning.prequential import MOST_COUNTED
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.examples.canonical import canonical, canonical_batch
 from kernels.learner import totals
+from kernels.learner.maths import LARGEST_ERROR
 from kernels.table.layout import copy_rows, fits, pack, spread
 from kernels.table.memory import Memory
 from kernels.table.rows import LEAST_BITS, LOAD, spare, table_size
@@ -169,10 +170,13 @@ class Model:
             self._grow()
 
     def loss(self, margin: float) -> float:
-        """Return the logistic loss if the algorithm uses it, else the hinge loss."""
+        """Return the loss that the algorithm minimises, without costs."""
         if self._algorithm.loss == "logistic":
             return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
-        return max(0.0, 1.0 - margin)
+        hinge = max(0.0, 1.0 - margin)
+        if self._algorithm.loss == "squared_hinge":
+            return hinge * hinge if hinge <= LARGEST_ERROR else 2.0 * LARGEST_ERROR * hinge - LARGEST_ERROR**2
+        return hinge
 
     @property
     def updated(self) -> bool:

@@ -133,7 +133,7 @@ CONTENDERS = {
     for contender in (
         sluice(),
         sluice(SPARSE, target_sparsity=0.9),
-        *(sluice(f"Sluice, {algorithm}", algorithm=algorithm) for algorithm in ("cs-fsol", "ftrl", "arow")),
+        *(sluice(f"Sluice, {algorithm}", algorithm=algorithm) for algorithm in ("cs-sol", "cs-fsol", "ftrl", "arow")),
         Contender("VW, its default", partial(play_vw, ()), microseconds=60.0),
         Contender("VW --ftrl, tuned", partial(play_vw, ("--ftrl",)), VW_GRID, microseconds=60.0),
         Contender("scikit-learn SGD, tuned", play_sgd, SGD_GRID, tuned_on=20_000, microseconds=100.0),

@@ -8,7 +8,7 @@ from kernels.arrays import Floats, Keys
 from kernels.compiler import inlined_no_refcount, named
 from kernels.learner.entries import entries
 from kernels.learner.options import KEEP
-from kernels.learner.steps import begin, lambda_at, rescale_sums
+from kernels.learner.steps import IMBALANCE_HALVED, begin, lambda_at, rescale_sums
 from kernels.learner.totals import OUTCOME, SCALE, STEP, UNCHANGED, UPDATED
 from kernels.registry import Algorithm
 from kernels.table.rows import enter, gather
@@ -28,6 +28,7 @@ def sparse_algorithm(
     weigh: Part,
     rescale: Part = rescale_sums,
     loss: str = "hinge",
+    imbalance_halved: float = IMBALANCE_HALVED,
 ) -> Algorithm:
     """Build an algorithm whose whole state is in the rows of an example's features.
 
@@ -85,7 +86,7 @@ def sparse_algorithm(
         totals[OUTCOME] = UPDATED if changed else UNCHANGED
         return result
 
-    return algorithm(name, state, options, defaults, score_one, learn_one, weigh, rescale, loss)
+    return algorithm(name, state, options, defaults, score_one, learn_one, weigh, rescale, loss, imbalance_halved)
 
 
 def algorithm(
@@ -98,6 +99,7 @@ def algorithm(
     weigh: Part,
     rescale: Part = rescale_sums,
     loss: str = "hinge",
+    imbalance_halved: float = IMBALANCE_HALVED,
 ) -> Algorithm:
     """Build an algorithm from functions that find an example's rows themselves, and score or learn it."""
     score, scores, learn, stream, survey = entries(name, state, options, score_one, learn_one, weigh, rescale)
@@ -107,6 +109,7 @@ def algorithm(
         options=frozenset(options),
         defaults=defaults,
         loss=loss,
+        imbalance_halved=imbalance_halved,
         score=score,
         scores=scores,
         learn=learn,

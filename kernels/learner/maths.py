@@ -11,6 +11,7 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471803691238  # ln 2 in two parts, the first with trailing zero bits: k * LN2_HIGH is exact
 LN2_LOW = 1.9082149292705877e-10
 SQRT_HALF = 0.7071067811865476
+LARGEST_ERROR = 2.0  # 1 - y w.x beyond which the squared hinge goes on as a line: one wrong label moves a weight so far
 LARGEST = 700.0  # beyond it exp would overflow; the logistic function is 0 or 1 long before
 
 

@@ -16,7 +16,8 @@ KEEP = 12  # 1 - forgetting
 TRUNCATE_EVERY = 13
 TRUNCATE_BELOW = 14
 LIMIT = 15  # most features in the table
-SIZE = 16
+HALVED = 16  # with AUTO_COSTS: the class ratio that counts for about half
+SIZE = 17
 
 # Values of SCHEDULE, in the order of their names in the API.
 SCHEDULES = ("constant", "eta", "inverse_t", "sqrt_t", "linear")

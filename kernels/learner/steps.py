@@ -11,6 +11,7 @@ from kernels.learner.options import (
     COST_NEGATIVE,
     COST_POSITIVE,
     ETA,
+    HALVED,
     INVERSE_T,
     KEEP,
     LAMBDA0,
@@ -24,23 +25,23 @@ from kernels.learner.options import (
 from kernels.learner.totals import FEATURES, LAMBDA, NEGATIVES, OUTCOME, POSITIVES, SCALE, STEP, TABLE_FULL
 
 SMALLEST_SCALE = 2.0**-200  # below it, SCALE is multiplied into the rows before it can underflow
-HALVED = 10.0  # an imbalance of 1:10 counts for about half, one of 1:99 for nine tenths
+IMBALANCE_HALVED = 10.0  # an imbalance of 1:10 counts for about half, one of 1:99 for nine tenths
 SAMPLE = 4096  # features in the sample that finds lambda for a target sparsity
 PERIOD = 1024  # examples between two samples; before that, at powers of two
 
 
 @inlined_no_refcount
-def _moderated(rho: float) -> float:
+def _moderated(rho: float, halved: float) -> float:
     """Reduce a small rho >= 1; docs/algorithms.md says why."""
     beyond = rho - 1.0
-    return 1.0 + beyond * beyond / (beyond + HALVED)
+    return 1.0 + beyond * beyond / (beyond + halved)
 
 
 @inlined_no_refcount
-def _imbalance(negatives: float, positives: float) -> float:
+def _imbalance(negatives: float, positives: float, halved: float) -> float:
     if negatives >= positives:
-        return _moderated(negatives / positives)
-    return 1.0 / _moderated(positives / negatives)
+        return _moderated(negatives / positives, halved)
+    return 1.0 / _moderated(positives / negatives, halved)
 
 
 @inlined_no_refcount
@@ -51,7 +52,8 @@ def begin(totals: Floats, label: float, settings: Floats) -> float:
     totals[SCALE] *= settings[KEEP]
     if settings[AUTO_COSTS] == 0.0:
         return settings[COST_POSITIVE] if label > 0.0 else settings[COST_NEGATIVE]
-    root = math.sqrt(settings[ODDS] * _imbalance(totals[NEGATIVES] + 1.0, totals[POSITIVES] + 1.0))
+    imbalance = _imbalance(totals[NEGATIVES] + 1.0, totals[POSITIVES] + 1.0, settings[HALVED])
+    root = math.sqrt(settings[ODDS] * imbalance)
     return root if label > 0.0 else 1.0 / root
 
 

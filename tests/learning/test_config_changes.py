@@ -132,6 +132,8 @@ ENCODED = [
     ("stg", "truncate_below", 0.0, place.TRUNCATE_BELOW, 0.0),
     ("stg", "truncate_below", None, place.TRUNCATE_BELOW, math.inf),
     ("cs-ssol", "max_features", 77, place.LIMIT, 77.0),
+    ("cs-ssol", "costs", "auto", place.HALVED, 10.0),
+    ("cs-sol", "costs", "auto", place.HALVED, 1000.0),
 ]
 
 

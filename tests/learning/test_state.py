@@ -82,6 +82,11 @@ def test_the_logistic_loss_is_reported_where_the_algorithm_has_it() -> None:
     assert outcome.loss == pytest.approx(math.log(2.0))
 
 
+def test_the_squared_hinge_continues_as_a_line() -> None:
+    loss = TenantState({"algorithm": "cs-sol"}).model.loss
+    assert [loss(margin) for margin in (2.0, 1.0, 0.0, -1.0, -2.0, -3.0)] == [0.0, 0.0, 1.0, 4.0, 8.0, 12.0]
+
+
 def test_a_tie_is_normal_and_the_threshold_decides() -> None:
     assert TenantState().verdict(0.0) == -1
     assert TenantState({"threshold": -0.5}).verdict(0.0) == 1

@@ -22,6 +22,7 @@ class Reference:
     """One learner; a subclass defines its state, how w is computed from it, and how it learns."""
 
     knows_costs: ClassVar[bool] = False
+    imbalance_halved: ClassVar[float] = 10.0
 
     def __init__(self, config: Config, dimension: int) -> None:
         """Store the options, and start without examples."""
@@ -92,7 +93,7 @@ class Reference:
         if self.config["costs"] == "given":
             return self._number("cost_positive" if label == 1 else "cost_negative")
         mu = self._number("mu_positive")
-        rho = mu / (1.0 - mu) * _moderated(self.negatives + 1, self.positives + 1)
+        rho = mu / (1.0 - mu) * _moderated(self.negatives + 1, self.positives + 1, self.imbalance_halved)
         return math.sqrt(rho) if label == 1 else 1.0 / math.sqrt(rho)
 
     def _lambda_t(self) -> float:
@@ -164,8 +165,8 @@ def is_target_moment(t: int) -> bool:
     return t % TARGET_INTERVAL == 0 or t in {2**k for k in range(11)}
 
 
-def _moderated(negatives: int, positives: int) -> float:
+def _moderated(negatives: int, positives: int, halved: float) -> float:
     """Return the ratio of the classes, reduced if it is small."""
     beyond = max(negatives, positives) / min(negatives, positives) - 1.0
-    rho = 1.0 + beyond**2 / (beyond + 10.0)
+    rho = 1.0 + beyond**2 / (beyond + halved)
     return rho if negatives > positives else 1.0 / rho

@@ -1,0 +1,102 @@
+"""CS-SOL: adaptive dual averaging with the squared hinge, a member of the paper's general framework (Algorithm 2).
+
+    x_i *= (n_i + 10)^(-1/4), then x is scaled back to its length
+    w = soft(theta, lambda_t) / (delta + sqrt(G))
+    e = min(max(1 - y w.x, 0), 2);  theta += eta c y 2e x;  G += (2e x)^2;  n += 1
+
+n counts the labelled examples that had the feature: frequent features weigh less from the start. The gradient ends at
+e = 2, so that one wrong label cannot move a weight far. c is the cost of y's class; costs do not enter G.
+"""
+
+import math
+
+from kernels.arrays import Floats, Keys
+from kernels.compiler import inlined_no_refcount
+from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
+from kernels.learner.maths import LARGEST_ERROR, dot, soft
+from kernels.learner.options import DELTA, ETA
+from kernels.learner.totals import SCALE
+from kernels.table.rows import FIRST, SECOND, THIRD
+
+STATE = {"theta": 0.0, "squares": 0.0, "count": 0.0}
+OPTIONS = {"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting", "costs"}
+DEFAULTS: dict[str, float | str] = {"eta": 0.35}
+THETA, SQUARES, FACTOR, W = 0, 1, 2, 3  # rows of `work`; FACTOR first holds the count
+COMMON = 10.0  # labelled examples after which a feature begins to weigh less
+IMBALANCE_HALVED = 1000.0  # costs stay near 1: an online threshold does their work, and they hurt the ranking
+
+
+@inlined_no_refcount
+def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
+    """w.x, with the factor of each value left in `work`, and w, which contains it."""
+    for k in range(x.size):
+        work[FACTOR, k] = _rarity(work[FACTOR, k])
+    length = _length_kept(work, x)
+    for k in range(x.size):
+        work[FACTOR, k] *= length
+        adapted = settings[DELTA] + math.sqrt(work[SQUARES, k] * scale)
+        work[W, k] = soft(work[THETA, k] * scale, lambda_t) / adapted * work[FACTOR, k]
+    return dot(work, W, x)
+
+
+@inlined_no_refcount
+def step(
+    rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
+) -> bool:
+    """Count the features; add the gradient and its square if there is a loss."""
+    slope = 2.0 * min(max(1.0 - y * wx, 0.0), LARGEST_ERROR)
+    grown = 1.0 / totals[SCALE]
+    rate = settings[ETA] * c * y * slope * grown
+    for k in range(x.size):
+        value = x[k] * work[FACTOR, k]
+        gradient = slope * value
+        rows[slots[k] + FIRST] = work[THETA, k] + rate * value
+        rows[slots[k] + SECOND] = work[SQUARES, k] + gradient * gradient * grown
+        rows[slots[k] + THIRD] += 1.0
+    return slope > 0.0
+
+
+@inlined_no_refcount
+def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
+    """Weight, size before the threshold, and evidence of the row that begins at `at`."""
+    theta, squares = rows[at + 1] * totals[SCALE], rows[at + 2] * totals[SCALE]
+    weight = soft(theta, lambda_t) / (settings[DELTA] + math.sqrt(squares))
+    return weight * _rarity(rows[at + 3]), abs(theta), squares
+
+
+@inlined_no_refcount
+def rescale(rows: Floats, width: int, totals: Floats) -> None:
+    """Multiply SCALE into the sums; counts are never discounted."""
+    for at in range(0, rows.size, width):
+        rows[at + 1] *= totals[SCALE]
+        rows[at + 2] *= totals[SCALE]
+    totals[SCALE] = 1.0
+
+
+@inlined_no_refcount
+def _rarity(count: float) -> float:
+    """(count + 10)^(-1/4), from square roots, which are exact to the last bit everywhere."""
+    return math.sqrt(1.0 / math.sqrt(count + COMMON))
+
+
+@inlined_no_refcount
+def _length_kept(work: Floats, x: Floats) -> float:
+    """Return what gives the values, each times its factor, their length again; two lanes for each of the sums."""
+    a = b = c = d = 0.0
+    even = x.size - x.size % 2
+    for k in range(0, even, 2):
+        a += x[k] * x[k]
+        b += x[k + 1] * x[k + 1]
+        first, second = x[k] * work[FACTOR, k], x[k + 1] * work[FACTOR, k + 1]
+        c += first * first
+        d += second * second
+    for k in range(even, x.size):
+        a += x[k] * x[k]
+        c += (x[k] * work[FACTOR, k]) * (x[k] * work[FACTOR, k])
+    return math.sqrt((a + b) / (c + d)) if c + d > 0.0 else 1.0
+
+
+CS_SOL = sparse_algorithm(
+    "cs_sol", STATE, OPTIONS, DEFAULTS, score=score, step=step, weigh=weigh, rescale=rescale, loss="squared_hinge",
+    imbalance_halved=IMBALANCE_HALVED,
+)  # fmt: skip

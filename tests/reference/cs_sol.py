@@ -1,0 +1,47 @@
+"""CS-SOL: the general algorithm of the paper with an adaptive quadratic Phi_t and the squared hinge, ended at 2."""
+
+import numpy as np
+
+from .dense import Config, Floats, Reference, soft
+
+
+class CsSol(Reference):
+    """Dual averaging with w = soft(theta, lambda_t) / (delta + sqrt(G)), on values that are damped by frequency."""
+
+    knows_costs = True
+    imbalance_halved = 1000.0
+
+    def __init__(self, config: Config, dimension: int) -> None:
+        """Start from theta = 0, G = 0, and no feature seen."""
+        super().__init__(config, dimension)
+        self.theta = np.zeros(self.size)
+        self.squares = np.zeros(self.size)
+        self.counts = np.zeros(self.size)
+
+    def _forget(self) -> None:
+        self.theta = self._gamma * self.theta
+        self.squares = self._gamma * self.squares
+
+    def _damped(self, x: Floats) -> Floats:
+        damped = x * (self.counts + 10.0) ** -0.25
+        length = np.linalg.norm(damped)
+        return damped * (np.linalg.norm(x) / length) if length > 0.0 else damped
+
+    def _w(self) -> Floats:
+        """Return the weights as people read them: those of damped values, times the damping."""
+        return self._plain_w() * (self.counts + 10.0) ** -0.25
+
+    def _plain_w(self) -> Floats:
+        return soft(self.theta, self._lambda_t()) / (self._delta + np.sqrt(self.squares))
+
+    def _predict(self, x: Floats) -> float:
+        return float(self._plain_w() @ self._damped(x))
+
+    def _update(self, x: Floats, label: int, score: float) -> None:
+        gradient = 2.0 * min(max(1.0 - label * score, 0.0), 2.0) * self._damped(x)
+        self.theta = self.theta + self._eta * self._cost(label) * label * gradient
+        self.squares = self.squares + gradient**2
+        self.counts = self.counts + (x != 0.0)
+
+    def _sizes(self) -> Floats:
+        return np.abs(self.theta)
