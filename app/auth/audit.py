@@ -45,6 +45,12 @@ class Audit:
 
 
 async def entries(log: AuditLog, since_milliseconds: int = 0) -> AsyncIterator[AuditEntry]:
-    """Yield all entries since a time."""
+    """Yield all entries since a time; one that cannot be read is shown as that, at the time of the one before it."""
+    at = since_milliseconds
     async for raw in log.read(since_milliseconds):
-        yield msgspec.json.decode(raw, type=AuditEntry)
+        try:
+            entry = msgspec.json.decode(raw, type=AuditEntry)
+        except msgspec.DecodeError:
+            entry = AuditEntry(at=at, action="damaged", detail="an entry of the audit cannot be read")
+        at = entry.at
+        yield entry

@@ -8,7 +8,7 @@ import pytest
 
 from app.cli import main
 from app.storage.embedded.append_only_file import increments
-from app.storage.redis_keys import keys_of
+from app.storage.redis_keys import AUDIT, keys_of
 from app.tenants.damage.repair import read_copy
 from tests.reliability.deployments import SERVER, Deployment, deployment
 from tests.reliability.oracle import check, client_of, stored_log, wait_until_applied
@@ -92,6 +92,23 @@ def test_a_tenant_with_a_changed_label_is_served_again_without_a_restart(
     again = [other.feedback("acme", **feedback(k), feedback_id=f"f-{k}").json() for k in (lost - 1, lost)]
     assert [each["duplicate"] for each in again] == [False, True]  # the lost label can be given again
     check(deployed.services, "acme")
+
+
+def test_the_audit_shows_entries_that_cannot_be_read(
+    deployed: Deployment, sluice: Sluice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give(deployed.services[0], "unreadable", range(3))
+    found = entries(deployed.server, "unreadable")
+    name, fields = found[1]
+    found[1] = (name, fields | {b"p": b"\xc1"})
+    rewrite(deployed.server, "unreadable", found)
+    deployed.server.client().xadd(AUDIT, {"e": b"{"})
+    assert sluice("audit", "--tenant", "unreadable") == 0
+    shown = capsys.readouterr().out
+    assert "damaged unreadable version 2 cannot be read; check with: sluice repair unreadable" in shown
+    assert shown.count(" label unreadable version ") == 2
+    assert sluice("audit") == 0
+    assert "damaged an entry of the audit cannot be read" in capsys.readouterr().out
 
 
 @pytest.mark.e2e

@@ -60,11 +60,17 @@ async def _entries(chosen: Namespace) -> list[AuditEntry]:
 
 
 async def _labels(connection: Connection, tenant: str) -> AsyncIterator[AuditEntry]:
-    log, after = EventLog(connection, 60), 0
+    log, after, at = EventLog(connection, 60), 0, 0
     while events := await log.read(tenant, after, PAGE):
         after = events[-1].version
         for event in events:
-            record = decode_record(event.payload)
+            try:
+                record = decode_record(event.payload)
+            except (msgspec.MsgspecError, ValueError):
+                detail = f"version {event.version} cannot be read; check with: sluice repair {tenant}"
+                yield AuditEntry(at=at, action="damaged", tenant=tenant, detail=detail)
+                continue
+            at = record.at_milliseconds  # an entry that cannot be read comes right after the one before it
             if isinstance(record, FeedbackRecord):
                 feedback_id = f", {record.feedback_id}" if record.feedback_id else ""
                 yield AuditEntry(
