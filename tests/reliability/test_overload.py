@@ -32,7 +32,7 @@ REFUSALS = {429: "too-many-requests", 503: "overloaded"}
 LONGER = 4.0  # limit of p99, relative to saturation
 FEWER = 0.5  # least throughput, relative to saturation or to the allowed rate
 SLOWER = 3.0  # limit of a plain request afterwards, relative to before
-RATE_SHARE = 0.5  # of the throughput at saturation: the rate limit of one caller
+RATE_SHARE = 0.25  # of the throughput at saturation: the rate limit of one caller, also if the machine gets slower
 LARGER = 1.5  # limit of memory, relative to before
 
 
@@ -121,7 +121,9 @@ def compared(
     assert saturated.statuses.keys() == {200}
     overloaded = put_on(limited, path, bodies, 4 * SATURATING)
     assert not overloaded.surprises, overloaded.surprises[:3]
-    assert overloaded.statuses.keys() == {200, refusal}
+    assert overloaded.statuses.keys() <= {200, refusal}
+    if not overloaded.statuses[refusal]:  # the machine was too slow for an overload
+        return ["nothing was refused"]
     longer = overloaded.p99 / saturated.p99
     fewer = overloaded.statuses[200] / min(saturated.statuses[200], allowed)
     wrong = [f"p99 is {longer:.1f} times as long"] if longer > LONGER else []
