@@ -263,7 +263,9 @@ def test_models_and_writes_are_measured(tmp_path: Path) -> None:
     (model,) = measure_models(tmp_path / "models", replace(QUICK, model_sizes=(20_000,)))
     assert model.resident_bytes > 24 * model.features
     assert 0.0 < model.costs[Kind.PREDICT].worker.median < model.costs[Kind.FEEDBACK].worker.median
-    found = measure_writes(tmp_path / "store", replace(QUICK, store_seconds=0.2))
+    found = measure_writes(tmp_path / "store", QUICK)
     for alone, together in zip(found[::3], found[2::3], strict=True):
-        assert together.rate > alone.rate
+        # By the processor: one slow sync of a busy disk can take up the whole of so short a trial.
+        assert 0.0 < together.store_microseconds < alone.store_microseconds
+        assert together.rate > 0.0
         assert together.disk_bytes > 500.0
