@@ -116,10 +116,10 @@ class EventLog:
         self._connection = connection
         self._keep_milliseconds = 1000 * feedback_id_ttl_seconds
 
-    async def create(self, tenant: str) -> Position:
-        """Create a log unless it exists; return its position."""
+    async def create(self, tenant: str, ended: str = "") -> Position:
+        """Create a log unless it exists; return its position. `ended`: earlier incarnations, in case they were lost."""
         await self._connection.write("ZADD", TENANTS, 0, tenant)
-        call = Call(scripts.CREATE, [keys_of(tenant).meta], [new_incarnation()])
+        call = Call(scripts.CREATE, [keys_of(tenant).meta], [new_incarnation(), ended])
         incarnation, version, chain = await self._connection.run(call)
         return Position(incarnation.decode(), int(version), chain.decode())
 
@@ -203,24 +203,26 @@ class EventLog:
         """Return when the log as it is now is as durable as an acknowledgement promises."""
         await self._connection.confirm(keys_of(tenant).meta)
 
-    async def seed(
+    async def seed(  # noqa: PLR0913 - what a log starts with
         self,
         tenant: str,
         position: Position,
         header: bytes,
         *,
         instead_of: str,
+        ended: str = "",
         known: Sequence[tuple[Entry, Draft]] = (),
     ) -> bool:
         """Start the log of a tenant from a written snapshot, with the known events that led to it.
 
-        False if the stored incarnation is not `instead_of`.
+        `ended` are earlier incarnations that the store may have lost, separated by spaces. False if the stored
+        incarnation is not `instead_of`.
         """
         keys = keys_of(tenant)
         await self._connection.write("ZADD", TENANTS, 0, tenant)
         names = [keys.meta, keys.log, keys.changes, keys.headers]
         arguments: list[Argument] = [tenant, instead_of, position.incarnation, position.version, position.chain, header]
-        arguments.append(self._keep_milliseconds)
+        arguments += (self._keep_milliseconds, ended)
         for entry, draft in known:
             names.append(_feedback_key(keys, position.incarnation, draft))
             arguments += (entry.version, entry.chain, draft.fingerprint, entry.payload)

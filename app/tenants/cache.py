@@ -151,6 +151,10 @@ class EndedIncarnations:
             if incarnation not in self._tenants and len(incarnation) == INCARNATION_LENGTH:
                 self.add(tenant, incarnation)
 
+    def of(self, tenant: str) -> str:
+        """Return the known ones of a tenant, the newest first, separated by spaces."""
+        return " ".join(reversed([each for each, name in self._tenants.items() if name == tenant]))
+
     def __contains__(self, incarnation: str) -> bool:
         """Whether this incarnation has ended."""
         return incarnation in self._tenants

@@ -128,7 +128,7 @@ class Tenants:
     async def _create(self, name: str, first: Mapping[str, Value]) -> Tenant:
         if await self._log.count() >= self._rules.max_tenants:
             raise TooManyTenants(self._rules.max_tenants)
-        await self._log.create(name)
+        await self._log.create(name, self._repair.ended.of(name))
         for _ in range(ATTEMPTS):  # a load that began earlier may still find nothing
             if tenant := await self.loader.load(name):
                 await self._configure_first(tenant, first)

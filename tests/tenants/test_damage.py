@@ -128,13 +128,13 @@ async def test_a_repair_keeps_every_intact_event_and_says_what_it_lost(
             await connection.aclose()
 
 
-_made: dict[str, Made] = {}
+_made: dict[tuple[str, str], Made] = {}
 
 
 async def made_once(store: Server, folder: Path, shape: str) -> Made:
-    if shape not in _made:
-        _made[shape] = await make(store, folder, shape)
-    return _made[shape]
+    if (store.url, shape) not in _made:
+        _made[store.url, shape] = await make(store, folder, shape)
+    return _made[store.url, shape]
 
 
 async def announced(_: Assessment) -> None:

@@ -80,6 +80,28 @@ async def test_a_tenant_that_was_created_again_replaces_the_deleted_one(
         assert is_empty(tmp_path)
 
 
+@pytest.mark.parametrize("again", [True, False], ids=["before the failover", "after it"])
+async def test_labels_of_a_deleted_tenant_do_not_come_back_in_the_next_one(
+    store: Server, tmp_path: Path, *, again: bool
+) -> None:
+    """The store has lost the tenant with its deletion, and another worker did not hear of the deletion."""
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        copy = copy_of(store)
+        await b.hold("acme")
+        await give(a, "acme", *(feedback(number) for number in range(5)))
+        assert (await digest(b, "acme"))[0] == 5
+        deleted = b.held("acme")
+        await a.delete("acme")
+        if again:
+            await give(a, "acme", feedback(10))
+        fail_over_to(store, copy)
+        repair = b.follower._repair  # noqa: SLF001
+        repair.ended = EndedIncarnations()
+        await (a.follower.compare_once() if again else give(a, "acme", feedback(10)))
+        await repair.repair(deleted)  # type: ignore[arg-type]
+        assert (await replayed(store.url, "acme"))[0] == 1
+
+
 async def test_an_imported_model_replaces_the_tenant_before_it(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
         await give(a, "acme", *(feedback(number) for number in range(5)))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.learning.snapshot.model_file import load
 from app.storage.event_log import Entry, Position
 from app.tenants.cache import ENTRY_OVERHEAD_BYTES, RecentEntries
 from tests.servers import Server
@@ -101,6 +102,41 @@ async def test_an_evicted_tenant_is_put_back_before_a_request_creates_it_again(s
         assert given.outcome.version == 21
 
 
+@pytest.mark.parametrize("rules", [{}, {"memory_budget_bytes": SMALL}], ids=["in memory", "evicted"])
+async def test_a_tenant_that_another_worker_has_created_again_gets_the_lost_labels(
+    store: Server, tmp_path: Path, rules: dict[str, int]
+) -> None:
+    """The store has lost a tenant, and a worker that never knew it gets the next label."""
+    async with worker(store.url, tmp_path, **rules) as a, worker(store.url, tmp_path, **rules) as b:
+        await give(a, "acme", *(feedback(number) for number in range(5)), feedback(5, "id-5"))
+        await b.hold("acme")
+        await digest(b, "acme")
+        for each in (a, b):
+            await each.hold("other")
+        store.flush_all()
+        async with worker(store.url, tmp_path) as stranger:
+            await give(stranger, "acme", feedback(5, "id-5"), feedback(6))
+            await asyncio.gather(*(each.follower.compare_once() for each in (a, b, a, b)))
+            assert (await replayed(store.url, "acme"))[0] == 7
+            assert await digest(a, "acme") == await digest(b, "acme") == await replayed(store.url, "acme")
+            assert await digest(stranger, "acme") == await digest(a, "acme")
+        assert rescued(tmp_path) == []
+
+
+async def test_an_imported_model_is_not_mixed_with_labels_of_the_lost_tenant(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(b, "other", *(feedback(number) for number in range(30)))
+        model = b"".join([piece async for piece in await b.export("other")])
+        await give(a, "acme", *(feedback(number) for number in range(5)))
+        before = await digest(a, "acme")
+        store.flush_all()
+        await b.imported("acme", model, replace=False)
+        assert (await digest(a, "acme")) == await digest(b, "acme")
+        assert (await digest(b, "acme"))[0] == 30
+        (model,) = rescued(tmp_path)
+        assert load(model).digest == before[1]
+
+
 async def test_what_cannot_be_put_back_is_reported_once(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as earlier:
         await give(earlier, "acme", *(feedback(number) for number in range(20)))
@@ -129,3 +165,7 @@ def test_loads_do_not_replace_what_was_acknowledged() -> None:
         recent.remember("later", "third", entry)
     assert set(recent.logs) == {"acme", "later"}
     assert recent.logs["acme"].first == 6  # the oldest entries are dropped first
+
+
+def rescued(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.iterdir()]

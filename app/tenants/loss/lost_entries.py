@@ -10,6 +10,7 @@ from app.tenants.cache import RecentEntries
 from app.tenants.recovery import follows
 
 APPENDED_AT_ONCE = 2048  # the store does nothing else during this call
+READ_AT_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,24 @@ class LostEntries:
     async def find(self, name: str, end: Position, stored: Position) -> list[Entry] | None:
         """Return the entries up to `end` that the log at `stored` lacks; None if they are not known completely."""
         ours = self.recent.leading_to(name, end)
-        if stored.incarnation != end.incarnation or not ours:
+        if not ours:
             return None
+        if stored.incarnation != end.incarnation:
+            return await self._find_since_creation(name, stored, ours)
         after = max(ours[0].version - 2, 0)  # with the entry before ours, to check that ours follow it
         found = await self.log.read(name, after, stored.version - after) if stored.version > after else []
         return missing_entries(found, stored, ours)
+
+    async def _find_since_creation(self, name: str, stored: Position, ours: Sequence[Entry]) -> list[Entry] | None:
+        """Return those of our entries that the log of another incarnation lacks; None if one was not created empty.
+
+        The store has lost the whole tenant, and another worker has created it again before it was put back.
+        """
+        log = await self.log.read(name, 0, READ_AT_MOST) if ours[0].version == 1 else []
+        is_whole = bool(log) and log[-1].version >= stored.version
+        if not is_whole or not follows(Position(stored.incarnation, 0, stored.incarnation), log[0]):
+            return None
+        return absent_entries(log, ours)
 
     async def append(self, name: str, stored: Position, lost: Sequence[Entry]) -> tuple[Position, int] | None:
         """Append entries; return the position behind them, and how many were added. None if the log has moved on.
@@ -63,14 +77,21 @@ def missing_entries(log: Sequence[Entry], stored: Position, ours: Sequence[Entry
     common = _last_common_version(log, stored, ours)
     if common is None:
         return None
-    stored_payloads = Counter(entry.payload for entry in log if entry.version > common)
-    missing = []
-    for entry in (entry for entry in ours if entry.version > common):
+    return absent_entries(
+        [entry for entry in log if entry.version > common], [entry for entry in ours if entry.version > common]
+    )
+
+
+def absent_entries(log: Sequence[Entry], ours: Sequence[Entry]) -> list[Entry]:
+    """Return those of our entries whose payload is not in the log under any version."""
+    stored_payloads = Counter(entry.payload for entry in log)
+    absent = []
+    for entry in ours:
         if stored_payloads[entry.payload]:
             stored_payloads[entry.payload] -= 1
         else:
-            missing.append(entry)
-    return missing
+            absent.append(entry)
+    return absent
 
 
 def _last_common_version(log: Sequence[Entry], stored: Position, ours: Sequence[Entry]) -> int | None:

@@ -7,7 +7,7 @@ The log is the truth, but a worker that still has lost events can put them back:
   last events that are still known;
 - the log lacks events that are still known, as after a failover: they are appended again, behind the events that other
   workers have appended meanwhile, and the tenant follows the log. A tenant that was evicted gets them before it is
-  served again;
+  served again. The same if the store lost the whole tenant, and another worker has created it again;
 - otherwise an old copy was restored, or another history was written, and this worker does not know where the two
   histories fork. The log wins. The state in memory is written to a file that can be imported, and the tenant is loaded
   again.
@@ -78,9 +78,7 @@ class Repair:
             self.recent.forget(name)
         elif tenant is None:
             return not await self._put_back_remembered(name, end)
-        elif tenant.incarnation != end.incarnation:
-            await self._rescue_remembered(name, end)
-        elif not await self._has_passed(tenant, end):
+        elif tenant.incarnation != end.incarnation or not await self._has_passed(tenant, end):
             return not await self._append_remembered(tenant, end)
         return True
 
@@ -95,7 +93,10 @@ class Repair:
         """Append what the log of a loaded tenant lacks. False if that is not known completely: then it is lost."""
         lost = await self.lost.find(tenant.name, end, tenant.position)
         if lost is None:
-            self._report_loss(tenant.name, end, "its log has another history")
+            if tenant.incarnation == end.incarnation:
+                self._report_loss(tenant.name, end, "its log has another history")
+            else:
+                await self._rescue_remembered(tenant.name, end)
             return False
         after = await self._append_again(tenant.name, tenant.position, lost)
         if after is not None:
@@ -197,7 +198,9 @@ class Repair:
             await self.snapshots.write(tenant.name, copy.chunks, copy.chunk_bytes)
             entries = self.recent.leading_to(tenant.name, copy.position)[-APPENDED_AT_ONCE:]
             known = [(entry, draft_of(entry)) for entry in entries]
-            done = await self.log.seed(tenant.name, copy.position, copy.header, instead_of="", known=known)
+            done = await self.log.seed(
+                tenant.name, copy.position, copy.header, instead_of="", ended=self.ended.of(tenant.name), known=known
+            )
         if done:
             _keep_outcomes(tenant, known)
             self._repaired(
