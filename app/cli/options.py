@@ -31,7 +31,8 @@ SETTINGS: Final[dict[str, str]] = {
     "truncate_below": "STG: truncate only weights up to this size",
     "normalize": "l2: scale examples to length 1; none: do not scale",
     "bias": "add a feature that is always 1",
-    "threshold": "scores above it are anomalies",
+    "threshold": "scores above it are anomalies; auto: learnt from the labels",
+    "objective": "what a threshold of auto is best for: balanced, error, or cost (with costs given)",
     "max_features": "maximum number of features; further ones are dropped",
 }
 

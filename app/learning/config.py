@@ -9,6 +9,7 @@ import numpy as np
 
 from app.learning.errors import BadSetting, short_repr
 from kernels.arrays import Floats
+from kernels.evaluation.calibration import OBJECTIVES
 from kernels.learner import options
 from kernels.registry import ALGORITHMS, Algorithm, load
 
@@ -34,17 +35,21 @@ DEFAULTS: dict[str, Value] = {
     "normalize": "l2",
     "bias": False,
     "threshold": 0.0,
+    "objective": None,
     "max_features": 4_194_304,
     "keep_predictions": True,
     "featurizer": 1,
 }
-ALWAYS = frozenset({"algorithm", "normalize", "bias", "threshold", "max_features", "keep_predictions", "featurizer"})
+ALWAYS = frozenset(
+    {"algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "featurizer"}
+)
+AUTO = "auto"
 # Used by the service alone: the command line does not offer them.
 SERVICE_ONLY = frozenset({"keep_predictions", "featurizer"})
 # Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
 # Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
-ADDED_LATER = frozenset({"featurizer"})
+ADDED_LATER = frozenset({"featurizer", "objective"})
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: the feature's row in it
 MOST_FULL_FEATURES = 16_384  # of a full matrix: 2 GiB
 WHOLE = frozenset({"truncate_every", "max_features", "featurizer"})
@@ -74,9 +79,15 @@ class Config:
         return bool(self.values["bias"])
 
     @property
-    def threshold(self) -> float:
-        """Scores above the threshold are anomalies."""
-        return float(self.values["threshold"] or 0.0)
+    def threshold(self) -> float | None:
+        """Scores above the threshold are anomalies; None if it is learnt."""
+        threshold = self.values["threshold"]
+        return None if threshold == AUTO else float(threshold or 0.0)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the scores of labelled examples are kept, for a threshold and probabilities."""
+        return self.values["objective"] is not None
 
     @property
     def featurizer(self) -> int:
@@ -98,6 +109,8 @@ class Config:
             return config_of(self._common() | dict(changes))
         dropped = COSTS if changes.get("costs") == "auto" else frozenset()
         kept = {name: value for name, value in self.values.items() if name not in dropped}
+        if kept["objective"] is None:
+            del kept["objective"]  # it may follow from the threshold
         return config_of(kept | _implied(changes) | dict(changes))
 
     def _common(self) -> dict[str, Value]:
@@ -106,7 +119,7 @@ class Config:
         return {
             name: self.values[name]
             for name in ALWAYS - {"algorithm"}
-            if name != "max_features" or self.values[name] != own[name]
+            if name not in {"max_features", "objective"} or self.values[name] != own[name]
         }
 
     def settings(self) -> Floats:
@@ -143,6 +156,7 @@ def config_of(given: Mapping[str, Value]) -> Config:
                 "costs is 'auto', which ignores cost_positive and cost_negative: set costs to 'given', or set no cost"
             )
         values = {key: value for key, value in values.items() if key not in COSTS}
+    _settle_objective(values, given)
     if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
         raise BadSetting(
             f"max_features is {values['max_features']:,}; {name} keeps a full matrix and allows {MOST_FULL_FEATURES:,}"
@@ -156,6 +170,16 @@ def _reject_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm
             raise BadSetting(f"setting {name!r} does not exist; {algorithm} has {', '.join(sorted(known))}")
         if name not in known:
             raise BadSetting(f"{algorithm} does not use {name!r}; it has {', '.join(sorted(known))}")
+
+
+def _settle_objective(values: dict[str, Value], given: Mapping[str, Value]) -> None:
+    """Give a learnt threshold its objective; BadSetting if objective, threshold and costs do not fit together."""
+    if values["threshold"] == AUTO and values["objective"] is None:
+        if "objective" in given:
+            raise BadSetting("threshold is 'auto', which needs an objective: 'balanced', 'error' or 'cost'")
+        values["objective"] = OBJECTIVES[0]
+    if values["objective"] == "cost" and values.get("costs") != "given":
+        raise BadSetting("objective is 'cost', which needs cost_positive and cost_negative: set them as well")
 
 
 def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
@@ -220,6 +244,11 @@ def _one_of(*choices: str) -> Rule:
     return spelled, lambda value: isinstance(value, str) and value in choices
 
 
+def _or_text(text: str, rule: Rule) -> Rule:
+    expected, is_valid = rule
+    return f"{expected}, or {text!r}", lambda value: value == text or is_valid(value)
+
+
 TINY = 1e-12
 HUGE = 1e12
 RULES: dict[str, Rule] = {
@@ -241,7 +270,8 @@ RULES: dict[str, Rule] = {
     "truncate_below": _number("a number from 0 to 1e12, or null for no bound", 0.0, HUGE, or_none=True),
     "normalize": _one_of("l2", "none"),
     "bias": ("true or false", lambda value: isinstance(value, bool)),
-    "threshold": _number("a number from -1e12 to 1e12", -HUGE, HUGE),
+    "threshold": _or_text(AUTO, _number("a number from -1e12 to 1e12", -HUGE, HUGE)),
+    "objective": ("'balanced', 'error', 'cost' or null", lambda value: value is None or value in OBJECTIVES),
     "max_features": _whole(1, 1 << 31),
     "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
     "featurizer": (

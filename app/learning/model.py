@@ -59,7 +59,7 @@ class Model:
         self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
         self._l2 = config.l2
         self._limited = self._algorithm.state == NUMBERED and not config.l2
-        self.threshold = config.threshold
+        self.threshold = config.threshold or 0.0  # a learnt one is set by the state
 
     def _apply_gravity(self) -> None:
         """Apply the pending shrinkage to all rows, while the settings that caused it are still in force."""

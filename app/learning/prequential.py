@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.learning.calibration import Objective
 from app.learning.drift import Drift, drift_of
 from kernels.arrays import Bytes, Floats, Ints
+from kernels.evaluation.calibration import THRESHOLD, observe, observe_all
 from kernels.evaluation.confusion import count, count_one
 from kernels.evaluation.drift import new_detectors
 
@@ -84,7 +86,7 @@ class Prequential:
     """Running counts: since the start, over the last WINDOW examples, and fading.
 
     `answers` counts the verdicts that were served at prediction time; `detectors` look for drift in the errors of each
-    class.
+    class; `histograms` of the scores serve to find a threshold that is best for the objective, if there is one.
     """
 
     total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -93,14 +95,23 @@ class Prequential:
     ring: Bytes = field(default_factory=lambda: np.zeros(WINDOW, np.uint8))
     answers: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
     detectors: Ints = field(default_factory=new_detectors)
+    histograms: Floats | None = None
+    objective: Objective | None = None
 
-    def record(self, labels: Floats, scores: Floats, threshold: float) -> None:
-        """Count the verdicts of these scores."""
-        count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, threshold, FADING)
+    def record(self, labels: Floats, scores: Floats, threshold: float | None) -> Floats:
+        """Count the verdicts of these scores; return the threshold of each. Without a given one, it is learnt."""
+        thresholds = np.full(labels.size, threshold or 0.0)
+        if self.histograms is not None and self.objective is not None:
+            learnt = thresholds if threshold is None else np.empty(labels.size)
+            observe_all(self.histograms, labels, scores, *self.objective, learnt)
+        count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, thresholds, FADING)
+        return thresholds
 
     def record_one(self, label: float, score: float, threshold: float) -> None:
         """Count one verdict, as `record` does."""
         count_one(self.total, self.window, self.faded, self.ring, self.detectors, label, score, threshold, FADING)
+        if self.histograms is not None and self.objective is not None:
+            observe(self.histograms, label, score, *self.objective)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
         """Count served verdicts, given as pairs of label and served label."""
@@ -130,7 +141,8 @@ class Prequential:
         Detectors without observations are left out, so that a snapshot from before they existed keeps its digest.
         """
         counts = (self.total, self.window, self.faded, self.ring, self.answers)
-        return (*counts, self.detectors) if self.detectors.any() else counts
+        detectors = (self.detectors,) if self.detectors.any() else ()
+        return (*counts, *detectors, *(() if self.histograms is None else (self.histograms,)))
 
     def copy(self) -> "Prequential":
         """Copy the counts."""
@@ -141,7 +153,14 @@ class Prequential:
             self.ring.copy(),
             self.answers.copy(),
             self.detectors.copy(),
+            None if self.histograms is None else self.histograms.copy(),
+            self.objective,
         )
+
+    @property
+    def best_threshold(self) -> float:
+        """The threshold that is best for the objective."""
+        return 0.0 if self.histograms is None else self.histograms.item(THRESHOLD)
 
     @property
     def drift(self) -> Drift:

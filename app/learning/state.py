@@ -1,6 +1,7 @@
 """A tenant's state, and the one function that changes it: apply(state, event)."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, islice
 from typing import assert_never
@@ -8,6 +9,7 @@ from typing import assert_never
 import msgspec
 import numpy as np
 
+from app.learning.calibration import LEAST_LABELS, objective_of
 from app.learning.config import Config, Value, config_of
 from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
@@ -17,6 +19,8 @@ from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.prequential import Confusion, Prequential
 from kernels.arrays import Floats, Ints, Keys
+from kernels.evaluation import calibration
+from kernels.evaluation.skill import NO_SKILL, skill
 
 LABELS = frozenset({1, -1})
 BATCH_EVENTS = 4096  # feedback events learnt in one kernel call
@@ -47,6 +51,9 @@ class TenantState:
         self.prequential = Prequential()
         self.names = Names()
         self.version = 0
+        self._probabilities: list[float] | None = None  # until the next label
+        self._skill: int | None = None
+        self._calibrate(is_new=True)
 
     def predict(self, example: Example) -> tuple[float, int]:
         """Return score and verdict, without learning."""
@@ -67,11 +74,13 @@ class TenantState:
         if refusal := self._refusal(event):
             raise BadExample(refusal)
         score = self.model.learn(event.example, event.label)
+        verdict = self.verdict(score)
         self.prequential.record_one(float(event.label), score, self.model.threshold)
+        self.use_threshold()
         if event.served is not None or event.example.names:
             self._record([event])
         loss = self.model.loss(event.label * score)
-        return Outcome(self.version + 1, self.model.updated, score, self.verdict(score), loss)
+        return Outcome(self.version + 1, self.model.updated, score, verdict, loss)
 
     def learn_all(self, events: Sequence[FeedbackGiven]) -> None:
         """Learn many events in one kernel call, with the same result as one by one; refused events only count."""
@@ -85,22 +94,77 @@ class TenantState:
         self.learn_batch(starts, keys, values, labels)
         self._record([event for event in accepted if event.served is not None or event.example.names])
 
-    def learn_batch(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> Floats:
-        """Learn every example of a batch in CSR form, in order; return their scores before learning."""
+    def learn_batch(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> tuple[Floats, Floats]:
+        """Learn every example of a batch in CSR form, in order.
+
+        Return their scores before learning, and the threshold that was in force for each.
+        """
         canonical = self.model.canonical(starts, keys, values)
         scores = self.model.stream(*canonical, labels)
-        self.prequential.record(labels, scores, self.model.threshold)
+        thresholds = self.prequential.record(labels, scores, self.config.threshold)
+        self.use_threshold()
         self.version += labels.size
-        return scores
+        return scores, thresholds
+
+    def use_threshold(self) -> None:
+        """Put the learnt threshold in force, if that is configured, and judge again when asked."""
+        if self._learns_threshold:
+            self.model.threshold = self.prequential.best_threshold
+        self._probabilities = self._skill = None
+
+    def probability(self, score: float) -> float | None:
+        """Return how likely an input with this score is an anomaly; None if it is not known.
+
+        It supposes that anomalies are as frequent among all inputs as among those that were labelled lately.
+        """
+        histograms = self.prequential.histograms
+        if histograms is None or math.isnan(score):
+            return None
+        table = self._probabilities
+        if table is None:
+            table = self._probabilities = self._table_of(histograms)
+        if not table:
+            return None
+        place = (score / histograms.item(calibration.SCALE) + calibration.EDGE) * calibration.PER_UNIT - 0.5
+        if place <= 0.0:
+            return table[0]
+        if place >= calibration.BINS - 1:
+            return table[-1]
+        below = int(place)
+        return table[below] + (place - below) * (table[below + 1] - table[below])
+
+    @staticmethod
+    def _table_of(histograms: Floats) -> list[float]:
+        """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
+        if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < LEAST_LABELS:
+            return []
+        table = np.empty(calibration.BINS)
+        calibration.fill_probabilities(histograms, table)
+        return table.tolist()
 
     def reconfigure(self, event: TenantConfigured) -> Outcome:
         """Change settings. If the learnt state has no meaning under them, start a new model; the counts continue."""
         self.config = self.config.changed(event.changes)
-        if self.model.can_become(self.config):
+        is_new = not self.model.can_become(self.config)
+        if is_new:
+            self.model = Model(self.config)
+        else:
             self.model.configure(self.config)
-            return Outcome(self.version + 1, updated=False)
-        self.model = Model(self.config)
-        return Outcome(self.version + 1, updated=True)
+        self._calibrate(is_new=is_new)
+        return Outcome(self.version + 1, updated=is_new)
+
+    def _calibrate(self, *, is_new: bool) -> None:
+        """Follow the objective: begin or end to keep histograms of scores, which have no meaning for a new model."""
+        counts = self.prequential
+        self._learns_threshold = self.config.threshold is None
+        counts.objective = objective_of(self.config) if self.config.is_calibrated else None
+        if counts.objective is None:
+            counts.histograms = None
+        elif is_new or counts.histograms is None:
+            counts.histograms = calibration.new_calibration()
+        else:
+            counts.histograms[calibration.CHANGED] = calibration.CHANGE  # choose again at the next label
+        self.use_threshold()
 
     def remove(self, event: FeaturesRemoved) -> Outcome:
         """Remove negligible features."""
@@ -117,6 +181,18 @@ class TenantState:
         return self.names.unknown(keys)
 
     @property
+    def skill(self) -> int:
+        """Whether the verdicts are better than chance: a code of `kernels/evaluation/skill.py`."""
+        if self._skill is None:
+            self._skill = skill(self.prequential.detectors)
+        return self._skill
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether the verdicts are no better than chance, after enough labels."""
+        return self.skill == NO_SKILL
+
+    @property
     def served(self) -> Confusion:
         """Served verdicts against the labels that came later."""
         return self.prequential.served
@@ -129,7 +205,8 @@ class TenantState:
     @property
     def bytes(self) -> int:
         """Memory of table, matrix and names."""
-        return self.model.bytes + self.names.nbytes
+        histograms = self.prequential.histograms
+        return self.model.bytes + self.names.nbytes + (0 if histograms is None else histograms.nbytes)
 
     @property
     def digest(self) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from app.learning.health import health_of
 from app.learning.state import TenantState
 
 
@@ -30,6 +31,8 @@ def summarise(state: TenantState) -> dict[str, Any]:
         "version": state.version,
         "digest": state.digest,
         "config": dict(state.config.values),
+        "threshold": state.model.threshold,
+        "health": health_of(state),
     }
 
 

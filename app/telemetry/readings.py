@@ -33,6 +33,7 @@ class TenantReading:
     name: str
     rates: Sequence[Rates]
     drifts: Sequence[DriftReading]
+    is_poor: bool | None  # None while there are too few labels
     version: int
     features: int
     nonzero_weights: int | None

@@ -21,6 +21,7 @@ from app.tenants.log_follower import LogFollower
 from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import TenantLoader
 from app.tenants.tenant import Tenant
+from kernels.evaluation.skill import UNKNOWN
 
 SURVEY_SECONDS = 60.0  # between two surveys of all rows of a model, during which feedback waits
 STORE_SECONDS = 0.5  # for the store to answer; without it the other metrics are still returned
@@ -79,6 +80,7 @@ class Measurements:
         return TenantReading(
             name=tenant.name,
             rates=_rates(state),
+            is_poor=_is_poor(state),
             drifts=[_drift("anomaly", drift.anomaly), _drift("normal", drift.normal)],
             version=state.version,
             features=state.model.features,
@@ -126,6 +128,10 @@ class Measurements:
 
 def _nonzero(state: TenantState) -> int:
     return int(np.count_nonzero(state.model.survey().weights))
+
+
+def _is_poor(state: TenantState) -> bool | None:
+    return None if state.skill == UNKNOWN else state.is_poor
 
 
 def _rates(state: TenantState) -> list[Rates]:

@@ -34,6 +34,7 @@ class Verdict(msgspec.Struct, frozen=True):
     score: float
     version: int
     algorithm: str
+    probability: float | None = None
     contributions: Sequence[tuple[str, float]] = ()
 
 
@@ -110,14 +111,14 @@ class Tenant:
         if not explain:
             score, label = state.predict(example)
             self.counter.scored(time.perf_counter() - begin, score, label)
-            return Verdict(label, score, state.version, algorithm)
+            return Verdict(label, score, state.version, algorithm, state.probability(score))
         score, keys, contributions = state.model.score(example)
         self.counter.scored(time.perf_counter() - begin, score, state.verdict(score))
         largest = np.lexsort((keys, -np.abs(contributions)))[:explain]
         names = dict(zip(example.keys.tolist(), example.names, strict=True))
         shown = [(keys[k].item(), contributions[k].item()) for k in largest if contributions[k] != 0.0]
         named = [(names.get(key) or state.names.name_of(key), value) for key, value in shown]
-        return Verdict(state.verdict(score), score, state.version, algorithm, named)
+        return Verdict(state.verdict(score), score, state.version, algorithm, state.probability(score), named)
 
     def predict_all(self, examples: Examples) -> list[Verdict]:
         """Score several examples in one kernel call; raise BadExample if one of them is refused."""
@@ -127,7 +128,7 @@ class Tenant:
         found = state.predict_all(examples)
         seconds = time.perf_counter() - begin
         self.counter.scored_all(seconds, [score for score, _ in found], sum(label > 0 for _, label in found))
-        return [Verdict(label, score, version, algorithm) for score, label in found]
+        return [Verdict(label, score, version, algorithm, state.probability(score)) for score, label in found]
 
     async def give(
         self, feedback: Sequence[Feedback], caller: "Caller | None" = None

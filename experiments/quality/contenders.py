@@ -59,8 +59,8 @@ def _play_sluice(config: dict[str, Value], stream: Examples, settings: Sequence[
     found = []
     for _ in settings:
         state = TenantState(config)
-        scores = state.learn_batch(stream.starts, stream.keys, stream.values, stream.labels)
+        scores, thresholds = state.learn_batch(stream.starts, stream.keys, stream.values, stream.labels)
         weights = state.model.survey().weights
         sparsity = 1.0 - int(np.count_nonzero(weights)) / weights.size if weights.size else None
-        found.append(Played(scores - state.model.threshold, sparsity))
+        found.append(Played(scores - thresholds, sparsity))
     return found

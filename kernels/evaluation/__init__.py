@@ -1,1 +1,1 @@
-"""Prequential evaluation: the confusion matrix, and drift detection."""
+"""Prequential evaluation: the confusion matrix, drift detection, and the calibration of scores."""

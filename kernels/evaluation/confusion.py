@@ -19,12 +19,12 @@ def count(
     detectors: Ints,
     labels: Floats,
     scores: Floats,
-    threshold: float,
+    thresholds: Floats,
     fading: float,
 ) -> None:
     """Count the verdicts on a batch, in order; `ring` holds the cells of the last examples."""
     for i in range(labels.size):
-        _count(total, window, faded, ring, detectors, labels[i], scores[i], threshold, fading)
+        _count(total, window, faded, ring, detectors, labels[i], scores[i], thresholds[i], fading)
 
 
 @kernel

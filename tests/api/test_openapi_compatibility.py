@@ -6,7 +6,8 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - `oneOf` is gone from the bodies with exactly one input: generators turn it into a body of any type.
 - The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
-- A key has `made_by`.
+- A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
+- New settings of a tenant: `objective`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -35,6 +36,17 @@ INTENDED = {
     "get /keys 200 application/json .keys[].made_by",
     "post /keys 201 application/json .key.made_by",
     "post /keys/{key}/rotate 201 application/json .key.made_by",
+    # A score comes with its probability.
+    "post /predict 200 application/json .probability",
+    "post /predict/batch 200 application/json .results[].probability",
+    # A threshold may be learnt, and a tenant says whether it is any good.
+    "put /tenants/{tenant} request application/json .threshold",
+    "put /tenants/{tenant} request application/json .objective",
+    *(
+        f"{operation} application/json .{field}"
+        for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
+        for field in ("health", "threshold")
+    ),
 }
 
 

@@ -90,7 +90,7 @@ def test_cold_starts_are_windows_of_the_stream() -> None:
 
 def test_ours_has_the_settings_that_it_ships_with_and_starts_anew() -> None:
     stream = noise(300)
-    scores = TenantState().learn_batch(stream.starts, stream.keys, stream.values, stream.labels)
+    scores, _ = TenantState().learn_batch(stream.starts, stream.keys, stream.values, stream.labels)
     for played in sluice().play(stream, [{}, {}]):
         assert (played.scores == scores).all()
 

@@ -45,7 +45,8 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "truncate_below": ("stg", [None, 0, 0.0, 3.5, 1e12], [*NUMBERS_REFUSED, -0.1, 1.1e12]),
     "normalize": ("arow", ["l2", "none"], [*CHOICE_REFUSED, True, False]),
     "bias": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
-    "threshold": ("arow", [0, -1.5, 1e12, -1e12], [*NUMBERS_REFUSED, None, 1.1e12]),
+    "threshold": ("arow", [0, -1.5, 1e12, -1e12, "auto"], [*NUMBERS_REFUSED, None, 1.1e12, "automatic"]),
+    "objective": ("arow", [None, "balanced", "error"], ["", "BALANCED", "accuracy", 0, 1, True, 1.0, [], {}]),
     "max_features": ("arow", [1, 1 << 31], [*WHOLE_REFUSED, (1 << 31) + 1]),
     "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
     "featurizer": ("arow", list(FEATURIZERS), [*WHOLE_REFUSED, FEATURIZERS[-1] + 1]),
@@ -186,3 +187,34 @@ def test_a_refusal_does_not_change_its_input() -> None:
     with pytest.raises(BadSetting):
         config_of(settings)
     assert settings == {"eta": 1.0, "r": -1.0}
+
+
+def test_a_learnt_threshold_is_for_balanced_accuracy_unless_another_objective_is_given() -> None:
+    assert config_of({"threshold": "auto"}).values["objective"] == "balanced"
+    assert config_of({"threshold": "auto", "objective": "error"}).values["objective"] == "error"
+    assert config_of({}).changed({"threshold": "auto"}).values["objective"] == "balanced"
+    assert config_of({"objective": "error"}).changed({"threshold": "auto"}).values["objective"] == "error"
+
+
+def test_a_learnt_threshold_needs_an_objective() -> None:
+    with pytest.raises(BadSetting, match="needs an objective"):
+        config_of({"threshold": "auto", "objective": None})
+    with pytest.raises(BadSetting, match="needs an objective"):
+        config_of({"threshold": "auto"}).changed({"objective": None})
+
+
+def test_an_objective_may_be_given_without_a_learnt_threshold_and_be_taken_back() -> None:
+    config = config_of({"objective": "balanced", "threshold": 0.25})
+    assert (config.threshold, config.is_calibrated) == (0.25, True)
+    assert not config.changed({"objective": None}).is_calibrated
+
+
+def test_the_objective_cost_needs_costs() -> None:
+    with pytest.raises(BadSetting, match="needs cost_positive and cost_negative"):
+        config_of({"objective": "cost"})
+    with pytest.raises(BadSetting, match="needs cost_positive and cost_negative"):
+        config_of({"algorithm": "fsol", "objective": "cost"})
+    given = config_of({"objective": "cost", "cost_positive": 20.0})
+    assert (given.values["costs"], given.values["objective"]) == ("given", "cost")
+    with pytest.raises(BadSetting, match="needs cost_positive and cost_negative"):
+        given.changed({"costs": "auto"})

@@ -47,7 +47,7 @@ def test_a_batch_equals_its_examples_one_by_one(algorithm: str) -> None:
     singly, at_once = TenantState({"algorithm": algorithm}), TenantState({"algorithm": algorithm})
     examples = [(example_of(named(x)), label) for x, label in random_stream(3, examples=1500)]
     outcomes = [apply(singly, FeedbackGiven(example, label)) for example, label in examples]
-    scores = at_once.learn_batch(
+    scores, _ = at_once.learn_batch(
         np.cumsum([0, *(example.keys.size for example, _ in examples)]),
         np.concatenate([example.keys for example, _ in examples]),
         np.concatenate([example.values for example, _ in examples]),

@@ -88,6 +88,7 @@ class Prediction(Struct, frozen=True):
     version: int
     algorithm: str
     needs_review: bool
+    probability: float | None
     explanation: Sequence[Contribution] = ()
     cut: Sequence[str] | UnsetType = UNSET
 

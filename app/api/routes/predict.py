@@ -124,8 +124,10 @@ def prediction_of(tenant: Tenant, verdict: Verdict, prediction_id: str | None, c
         verdict.score,
         verdict.version,
         verdict.algorithm,
-        # A person should look where the model has no opinion; a score that is not finite is none.
-        verdict.version == 0 or not TIE <= distance < math.inf,
+        # A person should look where the model has no opinion; a score that is not finite is none. The same if its
+        # verdicts are no better than chance.
+        verdict.version == 0 or not TIE <= distance < math.inf or tenant.state.is_poor,
+        verdict.probability,
         [Contribution(*each) for each in verdict.contributions] if verdict.contributions else (),
         cut or UNSET,
     )

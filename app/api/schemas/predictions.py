@@ -61,7 +61,12 @@ class PredictResponse(ResponseModel):
     score: Annotated[Number, Field(description="The margin; null if it is not finite.")]
     version: int
     algorithm: str
-    needs_review: Annotated[bool, Field(description="The model has no opinion: a person should look.")]
+    needs_review: Annotated[
+        bool, Field(description="The model has no opinion, or is no better than chance: a person should look.")
+    ]
+    probability: Annotated[
+        float | None, Field(ge=0, le=1, description="Of an anomaly; null until there are enough labels.")
+    ]
     explanation: Annotated[list[ContributionResponse], Field(default_factory=list)]
     cut: Cut = NO_CUT
 

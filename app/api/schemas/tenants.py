@@ -28,6 +28,8 @@ def _pass_scalars(value: object, validate: ValidatorFunctionWrapHandler) -> obje
 Real = Annotated[float, WrapValidator(_pass_scalars)]
 RealOrNull = Annotated[float | None, WrapValidator(_pass_scalars)]
 Whole = Annotated[int, WrapValidator(_pass_scalars)]
+RealOrText = Annotated[float | str, WrapValidator(_pass_scalars)]
+TextOrNull = Annotated[str | None, WrapValidator(_pass_scalars)]
 Text = Annotated[str, WrapValidator(_pass_scalars)]
 Flag = Annotated[bool, WrapValidator(_pass_scalars)]
 ALWAYS = optional("Every algorithm has it.")
@@ -56,7 +58,11 @@ class TenantSettings(RequestModel):
     truncate_below: RealOrNull = optional("Weights below it are truncated.")
     normalize: Text = ALWAYS
     bias: Flag = ALWAYS
-    threshold: Real = ALWAYS
+    threshold: RealOrText = optional("A number, or `auto`: learnt from the labels. Every algorithm has it.")
+    objective: TextOrNull = optional(
+        "What a threshold of `auto` is best for: `balanced` accuracy, `error` or `cost`. With an objective, answers "
+        "have a probability. Every algorithm has it."
+    )
     max_features: Whole = ALWAYS
     keep_predictions: Flag = ALWAYS
     featurizer: Whole = ALWAYS
@@ -123,6 +129,14 @@ class DriftResponse(ResponseModel):
     normal: ClassDriftResponse
 
 
+class HealthResponse(ResponseModel):
+    """`learning`: too few labels to tell; `good`; `poor`: no better than chance, with what to try."""
+
+    status: Literal["learning", "good", "poor"]
+    detail: str
+    suggestions: list[str]
+
+
 class TenantResponse(ResponseModel):
     """A tenant's configuration and state. `recent` is over the last labels, `served` over verdicts as answered."""
 
@@ -130,6 +144,8 @@ class TenantResponse(ResponseModel):
     version: int
     algorithm: str
     config: dict[str, int | float | str | bool | None]
+    threshold: float
+    health: HealthResponse
     counts: CountsResponse
     balanced_accuracy: Rate
     sensitivity: Rate
@@ -154,6 +170,7 @@ class TenantResponse(ResponseModel):
             recent=RatesResponse.of(state.prequential.recent),
             served=RatesResponse.of(state.prequential.served),
             drift=DriftResponse.model_validate(state.drift),
+            health=HealthResponse.model_validate(found.pop("health")),
             **found,
         )
 

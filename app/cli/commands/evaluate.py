@@ -75,6 +75,11 @@ def _warnings(seen: Pass, results: list[dict[str, Any]]) -> list[str]:
         for each in results
         if each["dropped_features"]
     ]
+    lines += [
+        f"{each['algorithm']}: {' '.join([each['health'].detail, *each['health'].suggestions])}"
+        for each in results
+        if each["health"].status == "poor"
+    ]
     if seen.is_sorted_by_label:
         lines.append(
             f"The file is sorted by label: the label changes only {seen.changes:,} times from one example to the next. "

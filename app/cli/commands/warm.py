@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
+from app.learning.calibration import LEAST_LABELS
 from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot.model_file import dump, load
@@ -50,6 +51,7 @@ def warm(_: Namespace) -> None:
             with interrupts_blocked():
                 tasks = {pool.submit(_read_samples): "reading"}
                 tasks |= {pool.submit(_use_names): "names"}
+                tasks |= {pool.submit(_calibrate): "calibration"}
                 tasks |= {pool.submit(_turn_into_features): "featurizers"}
                 tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
             _show_progress(tasks)
@@ -91,6 +93,16 @@ def _turn_into_features() -> None:
         for raw in (RAW_SAMPLE, RAW_SAMPLE.encode()):
             example = features_of(kind, raw, version).example
             apply(TenantState(), FeedbackGiven(example, label=1))
+
+
+def _calibrate() -> None:
+    """Learn a threshold, from single labels and from a batch, and give a probability."""
+    state = TenantState({"threshold": "auto"})
+    apply(state, FeedbackGiven(example_of({"a": 1.0}), label=1))
+    labels = np.resize([1.0, -1.0], 4 * LEAST_LABELS)
+    state.learn_batch(np.arange(labels.size + 1), np.ones(labels.size, np.uint64), np.ones(labels.size), labels)
+    assert state.probability(0.0) is not None
+    assert state.skill
 
 
 def _use_names() -> None:

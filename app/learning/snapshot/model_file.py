@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
+from app.learning.calibration import decode_histograms
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
 from app.learning.prequential import MOST_COUNTED
@@ -57,6 +58,7 @@ class Header(msgspec.Struct, frozen=True):
     extra: dict[str, str]
     chunks: list[Chunk]
     drift: list[list[int]] = []  # absent in snapshots from before there were detectors
+    calibration: bytes = b""  # only with an objective
 
 
 def encode(copy: StateCopy) -> tuple[bytes, Callable[[Chunk], Data]]:
@@ -83,6 +85,7 @@ def encode(copy: StateCopy) -> tuple[bytes, Callable[[Chunk], Data]]:
         extra=dict(copy.extra),
         chunks=chunks,
         drift=encode_detectors(counts.detectors),
+        calibration=b"" if counts.histograms is None else counts.histograms.tobytes(),
     )
     return msgspec.json.encode(header), lambda chunk: pieces[chunk.kind, chunk.index]
 
@@ -170,6 +173,9 @@ def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
         state.model.restore(np.array(parsed.tally), rows, decode_dense(parsed.dense, pieces[DENSE]))
         state.prequential.restore(parsed.counts, parsed.served, parsed.ring)
         state.prequential.detectors[:] = decode_detectors(parsed.drift)
+        if state.config.is_calibrated:
+            state.prequential.histograms = decode_histograms(parsed.calibration)
+        state.use_threshold()
         state.names.restore(decode_names(pieces[NAMES]))
         state.version = _checked_version(parsed.version)
     except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
