@@ -1,7 +1,7 @@
 """CS-SOL: adaptive dual averaging with the squared hinge, a member of the paper's general framework (Algorithm 2).
 
     x_i *= (n_i + 10)^(-1/4), then x is scaled back to its length
-    w = soft(theta, lambda_t) / (delta + sqrt(G))
+    w = soft(theta, lambda_t) / (delta + sqrt(G)); with a target sparsity, a theta above lambda_t is not shrunk
     e = min(max(1 - y w.x, 0), 2);  theta += eta c y 2e x;  G += (2e x)^2;  n += 1
 
 n counts the labelled examples that had the feature: frequent features weigh less from the start. The gradient ends at
@@ -14,7 +14,7 @@ from kernels.arrays import Floats, Keys
 from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import LARGEST_ERROR, dot, soft
-from kernels.learner.options import DELTA, ETA
+from kernels.learner.options import DELTA, ETA, TARGET
 from kernels.learner.totals import SCALE
 from kernels.table.rows import FIRST, SECOND, THIRD
 
@@ -35,7 +35,7 @@ def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float
     for k in range(x.size):
         work[FACTOR, k] *= length
         adapted = settings[DELTA] + math.sqrt(work[SQUARES, k] * scale)
-        work[W, k] = soft(work[THETA, k] * scale, lambda_t) / adapted * work[FACTOR, k]
+        work[W, k] = _cut(work[THETA, k] * scale, lambda_t, settings) / adapted * work[FACTOR, k]
     return dot(work, W, x)
 
 
@@ -60,7 +60,7 @@ def step(
 def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float, settings: Floats) -> FeatureWeight:
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     theta, squares = rows[at + 1] * totals[SCALE], rows[at + 2] * totals[SCALE]
-    weight = soft(theta, lambda_t) / (settings[DELTA] + math.sqrt(squares))
+    weight = _cut(theta, lambda_t, settings) / (settings[DELTA] + math.sqrt(squares))
     return weight * _rarity(rows[at + 3]), abs(theta), squares
 
 
@@ -71,6 +71,14 @@ def rescale(rows: Floats, width: int, totals: Floats) -> None:
         rows[at + 1] *= totals[SCALE]
         rows[at + 2] *= totals[SCALE]
     totals[SCALE] = 1.0
+
+
+@inlined_no_refcount
+def _cut(theta: float, lambda_t: float, settings: Floats) -> float:
+    """The soft threshold of the framework; with a target sparsity what remains is not shrunk."""
+    if settings[TARGET] > 0.0:
+        return theta if abs(theta) > lambda_t else 0.0
+    return soft(theta, lambda_t)
 
 
 @inlined_no_refcount

@@ -32,7 +32,10 @@ class CsSol(Reference):
         return self._plain_w() * (self.counts + 10.0) ** -0.25
 
     def _plain_w(self) -> Floats:
-        return soft(self.theta, self._lambda_t()) / (self._delta + np.sqrt(self.squares))
+        cut = soft(self.theta, self._lambda_t())
+        if self.target is not None:
+            cut = np.where(np.abs(self.theta) > self._lambda_t(), self.theta, 0.0)
+        return cut / (self._delta + np.sqrt(self.squares))
 
     def _predict(self, x: Floats) -> float:
         return float(self._plain_w() @ self._damped(x))
