@@ -9,22 +9,26 @@ import numpy as np
 
 from app.cli.output import warn
 from app.cli.progress import progress_bar
+from app.cli.reliability import Reliability
 from app.datasets.batch import Batch
 from app.datasets.reader import read
 from app.datasets.shuffle import shuffled
+from app.learning.example import Examples
 from app.learning.state import TenantState
 
 SHOWN_FAULTS: Final = 5
+TESTED_AT_ONCE: Final = 64  # examples whose probabilities are taken before they are learnt together
 EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0))
 FEW_CHANGES: Final = 0.1  # share of the label changes of a random order; below it, the file is sorted by label
 
 
 @dataclass(slots=True)
 class Learner:
-    """A state under test, and the time spent on it."""
+    """A state under test, the time spent on it, and the reliability of its probabilities if that is wanted."""
 
     state: TenantState
     seconds: float = 0.0
+    reliability: Reliability | None = None
 
     def __post_init__(self) -> None:
         """Load the kernels before the time is measured."""
@@ -32,9 +36,16 @@ class Learner:
 
     def learn(self, batch: Batch) -> None:
         """Test, then train."""
-        start = time.perf_counter()
-        self.state.learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
-        self.seconds += time.perf_counter() - start
+        for part in [batch] if self.reliability is None else batch.split(TESTED_AT_ONCE):
+            if self.reliability is not None:
+                self.reliability.add(self._probabilities(part), part.labels.tolist())
+            start = time.perf_counter()
+            self.state.learn_batch(part.starts, part.keys, part.values, part.labels)
+            self.seconds += time.perf_counter() - start
+
+    def _probabilities(self, batch: Batch) -> list[float | None]:
+        scores = self.state.model.score_all(Examples(batch.starts, batch.keys, batch.values))
+        return [self.state.probability(score) for score in scores.tolist()]
 
 
 @dataclass(slots=True)

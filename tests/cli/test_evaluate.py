@@ -1,8 +1,10 @@
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import msgspec
+import numpy as np
 import pytest
 
 from app.cli import main
@@ -149,3 +151,35 @@ def test_a_warm_start_compiles_nothing(dataset: Path, tmp_path: Path) -> None:
 
 def _compiled() -> set[str]:
     return {str(path) for path in cache_folder().rglob("*")}
+
+
+def test_the_reliability_of_probabilities_is_shown_and_drawn(tmp_path: Path, capsys: Output) -> None:
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.random(3000) < 0.3, 1, -1)
+    hints = rng.random(3000) < np.where(labels > 0, 0.8, 0.3)
+    file, picture = tmp_path / "given.libsvm", tmp_path / "plot.svg"
+    file.write_text("".join(f"{y} 1:1 {2 + h}:1\n" for y, h in zip(labels.tolist(), hints.tolist(), strict=True)))
+    assert main(["evaluate", str(file), "--threshold", "auto", "--plot", str(picture), "--quiet"]) == 0
+    output = capsys.readouterr().out
+    assert "Reliability of the probabilities of" in output
+    off = float(output.partition("observed share: ")[2].partition(" points")[0])
+    assert 0.0 < off < 8.0
+    drawn = ET.fromstring(picture.read_text())  # noqa: S314 - our own
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) >= 2
+    main(["evaluate", str(file), "--threshold", "auto", "--plot", "--json"])
+    assert msgspec.json.decode(capsys.readouterr().out)["results"][0]["health"]["status"] == "good"
+
+
+def test_without_an_objective_there_is_nothing_to_plot(dataset: Path, capsys: Output) -> None:
+    assert main(["evaluate", str(dataset), "--algorithm", "fsol", "--threshold", "0", "--plot"]) == 0
+    assert "gave no probabilities" in capsys.readouterr().out
+    assert main(["evaluate", str(dataset), "--compare", "fsol,cs-sol", "--plot"]) == 1
+    assert "--plot shows one algorithm" in capsys.readouterr().err
+
+
+def test_verdicts_no_better_than_chance_are_announced(tmp_path: Path, capsys: Output) -> None:
+    rng = np.random.default_rng(6)
+    file = tmp_path / "noise.libsvm"
+    file.write_text("".join(f"{rng.choice([1, -1])} {rng.integers(1, 5)}:1\n" for _ in range(2000)))
+    assert main(["evaluate", str(file)]) == 0
+    assert "no better than chance" in capsys.readouterr().out

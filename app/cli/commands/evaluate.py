@@ -1,11 +1,14 @@
 """`sluice evaluate`: test-then-train over a file, with one algorithm or several side by side."""
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import Any, Final
 
 from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
 from app.cli.output import percent, print_json, print_table, print_text
+from app.cli.reliability import Reliability
 from app.cli.single_pass import Learner, Pass, run
+from app.learning.errors import BadSetting
 from app.learning.state import TenantState
 from app.learning.summary import summarise
 
@@ -28,6 +31,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="several algorithms in one pass over the file",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--plot", nargs="?", const="", type=str, metavar="FILE.svg",
+        help="show how reliable the probabilities are, and draw it to a file if one is given; with one algorithm",
+    )  # fmt: skip
     add_settings(parser)
     parser.set_defaults(run=evaluate)
 
@@ -36,13 +43,31 @@ def evaluate(chosen: Namespace) -> None:
     """Run the command."""
     given = given_settings(chosen)
     settings = shared_settings(chosen.compare, given) if chosen.compare else [settings_for(chosen.algorithm, given)]
-    learners = [Learner(TenantState(each)) for each in settings]
+    if chosen.plot is not None and len(settings) > 1:
+        raise BadSetting("--plot shows one algorithm: use --algorithm instead of --compare")
+    learners = [Learner(TenantState(each), reliability=_reliability(chosen)) for each in settings]
     seen = run(chosen, learners)
     results = [summarise(learner.state) | {"seconds": learner.seconds} for learner in learners]
     if chosen.json:
         print_json(_summary(chosen, seen) | {"results": results})
     else:
         _print_results(chosen, seen, results)
+    _plot(chosen, learners[0])
+
+
+def _reliability(chosen: Namespace) -> Reliability | None:
+    return None if chosen.plot is None else Reliability()
+
+
+def _plot(chosen: Namespace, learner: Learner) -> None:
+    """Show the reliability of the probabilities, and draw it if a file is given."""
+    if learner.reliability is None:
+        return
+    name = str(learner.state.config.values["algorithm"])
+    if not chosen.json:
+        learner.reliability.show(name)
+    if chosen.plot:
+        Path(chosen.plot).write_text(learner.reliability.svg(name), encoding="utf-8")
 
 
 def _summary(chosen: Namespace, seen: Pass) -> dict[str, Any]:
