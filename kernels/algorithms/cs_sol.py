@@ -6,9 +6,14 @@
 
 n counts the labelled examples that had the feature: frequent features weigh less from the start. The gradient ends at
 e = 2, so that one wrong label cannot move a weight far. c is the cost of y's class; costs do not enter G.
+
+n is stored in the last 20 bits of G, which leaves 32 bits of precision to G: a third number would add 20 bytes to every
+feature. n stays at 2^20 - 1.
 """
 
 import math
+
+import numpy as np
 
 from kernels.arrays import Floats, Keys
 from kernels.compiler import inlined_no_refcount
@@ -16,12 +21,15 @@ from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import LARGEST_ERROR, dot, soft
 from kernels.learner.options import DELTA, ETA, TARGET
 from kernels.learner.totals import SCALE
-from kernels.table.rows import FIRST, SECOND, THIRD
+from kernels.table.rows import FIRST, SECOND
 
-STATE = {"theta": 0.0, "squares": 0.0, "count": 0.0}
+STATE = {"theta": 0.0, "squares_and_count": 0.0}
 OPTIONS = {"eta", "delta", "lambda", "lambda_schedule", "target_sparsity", "forgetting", "costs"}
 DEFAULTS: dict[str, float | str] = {"eta": 0.35}
-THETA, SQUARES, FACTOR, W = 0, 1, 2, 3  # rows of `work`; FACTOR first holds the count
+THETA, SQUARES, W = 0, 1, 2  # rows of `work`
+FACTOR = SQUARES  # what each value is multiplied by, once the squares have been used
+COUNT_BITS = np.uint64((1 << 20) - 1)
+ONE = np.uint64(1)
 COMMON = 10.0  # labelled examples after which a feature begins to weigh less
 IMBALANCE_HALVED = 1000.0  # costs stay near 1: an online threshold does their work, and they hurt the ranking
 
@@ -29,13 +37,15 @@ IMBALANCE_HALVED = 1000.0  # costs stay near 1: an online threshold does their w
 @inlined_no_refcount
 def score(work: Floats, totals: Floats, x: Floats, scale: float, lambda_t: float, settings: Floats) -> float:
     """w.x, with the factor of each value left in `work`, and w, which contains it."""
+    bits = work.view(np.uint64)
     for k in range(x.size):
-        work[FACTOR, k] = _rarity(work[FACTOR, k])
+        adapted = settings[DELTA] + math.sqrt(work[SQUARES, k] * scale)
+        work[W, k] = _cut(work[THETA, k] * scale, lambda_t, settings) / adapted
+        work[FACTOR, k] = _rarity(bits[SQUARES, k])
     length = _length_kept(work, x)
     for k in range(x.size):
         work[FACTOR, k] *= length
-        adapted = settings[DELTA] + math.sqrt(work[SQUARES, k] * scale)
-        work[W, k] = _cut(work[THETA, k] * scale, lambda_t, settings) / adapted * work[FACTOR, k]
+        work[W, k] *= work[FACTOR, k]
     return dot(work, W, x)
 
 
@@ -47,12 +57,15 @@ def step(
     slope = 2.0 * min(max(1.0 - y * wx, 0.0), LARGEST_ERROR)
     grown = 1.0 / totals[SCALE]
     rate = settings[ETA] * c * y * slope * grown
+    bits = rows.view(np.uint64)
     for k in range(x.size):
         value = x[k] * work[FACTOR, k]
         gradient = slope * value
+        squares = slots[k] + SECOND
+        count = min((bits[squares] & COUNT_BITS) + ONE, COUNT_BITS)
         rows[slots[k] + FIRST] = work[THETA, k] + rate * value
-        rows[slots[k] + SECOND] = work[SQUARES, k] + gradient * gradient * grown
-        rows[slots[k] + THIRD] += 1.0
+        rows[squares] += gradient * gradient * grown
+        bits[squares] = bits[squares] & ~COUNT_BITS | count
     return slope > 0.0
 
 
@@ -61,15 +74,18 @@ def weigh(rows: Floats, dense: Floats, at: int, totals: Floats, lambda_t: float,
     """Weight, size before the threshold, and evidence of the row that begins at `at`."""
     theta, squares = rows[at + 1] * totals[SCALE], rows[at + 2] * totals[SCALE]
     weight = _cut(theta, lambda_t, settings) / (settings[DELTA] + math.sqrt(squares))
-    return weight * _rarity(rows[at + 3]), abs(theta), squares
+    return weight * _rarity(rows.view(np.uint64)[at + 2]), abs(theta), squares
 
 
 @inlined_no_refcount
 def rescale(rows: Floats, width: int, totals: Floats) -> None:
     """Multiply SCALE into the sums; counts are never discounted."""
+    bits = rows.view(np.uint64)
     for at in range(0, rows.size, width):
+        count = bits[at + 2] & COUNT_BITS
         rows[at + 1] *= totals[SCALE]
         rows[at + 2] *= totals[SCALE]
+        bits[at + 2] = bits[at + 2] & ~COUNT_BITS | count
     totals[SCALE] = 1.0
 
 
@@ -82,9 +98,9 @@ def _cut(theta: float, lambda_t: float, settings: Floats) -> float:
 
 
 @inlined_no_refcount
-def _rarity(count: float) -> float:
-    """(count + 10)^(-1/4), from square roots, which are exact to the last bit everywhere."""
-    return math.sqrt(1.0 / math.sqrt(count + COMMON))
+def _rarity(bits: np.uint64) -> float:
+    """(n + 10)^(-1/4), from square roots, which are exact to the last bit everywhere."""
+    return math.sqrt(1.0 / math.sqrt(float(bits & COUNT_BITS) + COMMON))
 
 
 @inlined_no_refcount

@@ -15,12 +15,15 @@ class CsSol(Reference):
         """Start from theta = 0, G = 0, and no feature seen."""
         super().__init__(config, dimension)
         self.theta = np.zeros(self.size)
-        self.squares = np.zeros(self.size)
+        self.stored = np.zeros(self.size)  # G, before it was discounted
+        self.scale = 1.0
         self.counts = np.zeros(self.size)
 
     def _forget(self) -> None:
         self.theta = self._gamma * self.theta
-        self.squares = self._gamma * self.squares
+        self.scale *= self._gamma
+        if self.scale < 2.0**-200:
+            self.stored, self.scale = _rounded(self.stored * self.scale), 1.0
 
     def _damped(self, x: Floats) -> Floats:
         damped = x * (self.counts + 10.0) ** -0.25
@@ -35,7 +38,7 @@ class CsSol(Reference):
         cut = soft(self.theta, self._lambda_t())
         if self.target is not None:
             cut = np.where(np.abs(self.theta) > self._lambda_t(), self.theta, 0.0)
-        return cut / (self._delta + np.sqrt(self.squares))
+        return cut / (self._delta + np.sqrt(self.stored * self.scale))
 
     def _predict(self, x: Floats) -> float:
         return float(self._plain_w() @ self._damped(x))
@@ -43,8 +46,13 @@ class CsSol(Reference):
     def _update(self, x: Floats, label: int, score: float) -> None:
         gradient = 2.0 * min(max(1.0 - label * score, 0.0), 2.0) * self._damped(x)
         self.theta = self.theta + self._eta * self._cost(label) * label * gradient
-        self.squares = self.squares + gradient**2
+        self.stored = _rounded(self.stored + gradient**2 / self.scale)
         self.counts = self.counts + (x != 0.0)
 
     def _sizes(self) -> Floats:
         return np.abs(self.theta)
+
+
+def _rounded(squares: Floats) -> Floats:
+    """Keep 32 bits of the fraction: the kernel stores the count in the others."""
+    return (squares.view(np.uint64) & ~np.uint64((1 << 20) - 1)).view(np.float64)
