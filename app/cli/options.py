@@ -32,6 +32,7 @@ SETTINGS: Final[dict[str, str]] = {
     "normalize": "l2: scale examples to length 1; none: do not scale",
     "bias": "add a feature that is always 1",
     "threshold": "scores above it are anomalies",
+    "numbers": "encoded: the scale of numbers in the file does not matter; raw: numbers as they are (the paper)",
     "max_features": "maximum number of features; further ones are dropped",
 }
 

@@ -15,7 +15,7 @@ from app.datasets.shuffle import shuffled
 from app.learning.state import TenantState
 
 SHOWN_FAULTS: Final = 5
-EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0))
+EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0), np.empty(0, np.int64))
 FEW_CHANGES: Final = 0.1  # share of the label changes of a random order; below it, the file is sorted by label
 
 
@@ -33,7 +33,7 @@ class Learner:
     def learn(self, batch: Batch) -> None:
         """Test, then train."""
         start = time.perf_counter()
-        self.state.learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
+        self.state.learn_batch(batch.starts, batch.keys, batch.values, batch.labels, batch.given)
         self.seconds += time.perf_counter() - start
 
 
