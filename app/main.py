@@ -236,7 +236,7 @@ def _warm() -> None:
             state.predict_all(examples)
         advance(state, decode(encode(EncodedFeedbackRecord(*fields, given=example.given))))
     for kind in KINDS:
-        state.predict(features_of(kind, "a.b").example)
+        TenantState().predict(features_of(kind, "a.b").example)
     gc.collect()
     gc.freeze()  # what is loaded now stays; scanning it again would stop all requests for 60 ms and more
 

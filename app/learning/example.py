@@ -89,6 +89,12 @@ def example_of(features: Mapping[str, float], *, is_given: bool = True) -> Examp
     return Example(keys, values, tuple(given), keys.size if is_given else 0)
 
 
+def joined(given: Example, found: Example) -> Example:
+    """Return the features of a caller, followed by those that a featurizer found; equal names add up."""
+    keys, values = np.concatenate([given.keys, found.keys]), np.concatenate([given.values, found.values])
+    return Example(keys, values, (*given.names, *found.names), given.given)
+
+
 def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
     """Parse a JSON object of features: the same example as `example_of` gives for its dict.
 
