@@ -14,12 +14,15 @@ from app.learning.state import replay
 from kernels.registry import ALGORITHMS, load
 
 FILE = Path(__file__).parent / "golden.json"
+ENCODED = ", numbers encoded"
+ENTRIES = (*ALGORITHMS, f"cs-ssol{ENCODED}", f"cs-sol{ENCODED}")
 WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
 
 
-def golden_log(algorithm: str) -> Iterator[Event]:
+def golden_log(entry: str) -> Iterator[Event]:
     """A log of feedback, settings and removals from our own generator, so that no library can change it."""
-    yield TenantConfigured({"algorithm": algorithm})
+    algorithm = entry.removesuffix(ENCODED)
+    yield TenantConfigured({"algorithm": algorithm} | ({"numbers": "encoded"} if entry != algorithm else {}))
     yield from _feedback(seed=1, examples=1500)
     options = load(algorithm).options | {"bias"}
     yield TenantConfigured({name: value for name, value in WISHES.items() if name in options})
@@ -28,8 +31,8 @@ def golden_log(algorithm: str) -> Iterator[Event]:
     yield from _feedback(seed=3, examples=500)
 
 
-def digests(algorithms: Iterable[str]) -> dict[str, str]:
-    return {algorithm: replay(golden_log(algorithm)).digest for algorithm in algorithms}
+def digests(entries: Iterable[str]) -> dict[str, str]:
+    return {entry: replay(golden_log(entry)).digest for entry in entries}
 
 
 def _feedback(seed: int, examples: int) -> Iterator[Event]:
@@ -50,4 +53,4 @@ def _numbers(seed: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests(ALGORITHMS))) + b"\n")
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests(ENTRIES))) + b"\n")
