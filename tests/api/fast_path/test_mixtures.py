@@ -12,7 +12,7 @@ from tests.api.exchanges import exchange
 pytestmark = pytest.mark.anyio
 LINES = [(b"content-type", b"application/x-ndjson")]
 NOTE = "Claim your free prize now http://example.org/a"
-MIXED = {"features": {"amount": 1500, "hour": 3, "is_new": True, "chars:free": 2}, "text": NOTE}
+MIXED: dict[str, Any] = {"features": {"amount": 1500, "hour": 3, "is_new": True, "chars:free": 2}, "text": NOTE}
 each_form = pytest.mark.parametrize("numbers", ["raw", "encoded"])
 
 
@@ -55,9 +55,15 @@ async def test_feedback_by_prediction_id_learns_what_was_scored(
 @pytest.mark.parametrize("lines", [False, True])
 async def test_a_batch_may_mix_features_and_raw_inputs(service: Service, numbers: str, lines: bool) -> None:
     await configured(service, numbers, "acme", "single")
-    items = [MIXED, {"features": {"amount": 3}}, {"url": "http://a.b/c"}, MIXED | {"features": {"amount": 9.5}}]
+    items: list[dict[str, Any]] = [
+        MIXED,
+        {"features": {"amount": 3}},
+        {"url": "http://a.b/c"},
+        MIXED | {"features": {"amount": 9.5}},
+    ]
     for each in items:
         await asked(service, "/feedback", {"tenant": "single", "label": 1} | each)
+    results: list[dict[str, Any]] = []
     labelled = [each | {"label": 1} for each in items]
     for route, some in (("/feedback/batch", labelled), ("/predict/batch", items)):
         body, headers = msgspec.json.encode({"tenant": "acme", "items": some}), []
@@ -74,10 +80,10 @@ async def test_a_batch_may_mix_features_and_raw_inputs(service: Service, numbers
 async def test_an_explanation_shows_numbers_and_their_ranges(service: Service) -> None:
     await configured(service, "encoded", "acme")
     for amount, label in ((1500, 1), (20, -1), (1700, 1), (30, -1)):
-        given = {"tenant": "acme", "features": {"amount": amount, "hour": 0, "is_new": True, "kind": "card"}}
-        await asked(service, "/feedback", given | {"label": label})
-    given = {"amount": 1500, "hour": -3.5, "is_new": True, "kind": "card"}
-    answer = await asked(service, "/predict", {"tenant": "acme", "features": given, "explain": 10})
+        features: dict[str, Any] = {"amount": amount, "hour": 0, "is_new": True, "kind": "card"}
+        await asked(service, "/feedback", {"tenant": "acme", "features": features, "label": label})
+    wanted = {"amount": 1500, "hour": -3.5, "is_new": True, "kind": "card"}
+    answer = await asked(service, "/predict", {"tenant": "acme", "features": wanted, "explain": 10})
     assert {each["feature"] for each in answer["explanation"]} <= {"amount 1,500 (1,024-2,048)", "is_new", "kind=card"}
     assert answer["explanation"][0]["feature"] == "amount 1,500 (1,024-2,048)"
     assert sum(each["contribution"] for each in answer["explanation"]) == pytest.approx(answer["score"])
