@@ -134,8 +134,7 @@ class Model:
     def learn(self, example: Example, label: int) -> float:
         """Learn one example; return its score before learning."""
         if self.numbers is not None and example.given:
-            ends, given = np.array([0, example.keys.size]), np.array([example.given])
-            _, keys, values = self.canonical(ends, example.keys, example.values, given, learning=True)
+            keys, values = self.numbers.canonical_and_count(example, self._settings, self._bias, l2=self._l2)
         else:
             keys, values = self._canonical(example)
         while True:
@@ -165,10 +164,9 @@ class Model:
     def _canonical(self, example: Example) -> tuple[Keys, Floats]:
         if self._limited:
             self._check_size(example.values)
-        keys, values = example.keys, example.values
         if self.numbers is not None and example.given:
-            keys, values = self.numbers.encode(keys, values, example.given)
-        return canonical(keys, values, self._l2, self._bias)
+            return self.numbers.canonical(example, self._bias, l2=self._l2)
+        return canonical(example.keys, example.values, self._l2, self._bias)
 
     def _check_size(self, values: Floats) -> None:
         if refusal := self.refusal(values):

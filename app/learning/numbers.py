@@ -22,6 +22,7 @@ from kernels.table.rows import LEAST_BITS, table_size
 
 WIDTH = int(kernel.WIDTH)
 NONE_GIVEN = np.empty(0, np.int64)  # of a batch in which no feature is a caller's number
+NO_BIAS = np.uint64(0)
 KEEP_ALL = np.empty(0, np.uint8)
 PLAIN_FROM, PLAIN_TO = 1e-4, 1e15  # numbers outside are written with an exponent
 DIGITS, FEW_DIGITS = 6, 3  # significant digits of a value, and of a border below 1
@@ -34,9 +35,21 @@ class Numbers:
         self._memory = Memory(table_size(LEAST_BITS, WIDTH))
         self._tally = totals.new_totals(LEAST_BITS)
 
-    def encode(self, keys: Keys, values: Floats, given: int) -> tuple[Keys, Floats]:
-        """Return an example with its first `given` features encoded."""
-        return kernel.encode_one(keys, values, given, self._memory.rows, self._tally)
+    def canonical(self, example: Example, bias: np.uint64, *, l2: bool) -> tuple[Keys, Floats]:
+        """Return the canonical form of an example with its given numbers encoded."""
+        return kernel.encode_one(example.keys, example.values, example.given, self._memory.rows, self._tally, l2, bias)
+
+    def canonical_and_count(
+        self, example: Example, settings: Floats, bias: np.uint64, *, l2: bool
+    ) -> tuple[Keys, Floats]:
+        """Do the same for an example that is learnt, and count its numbers."""
+        while True:
+            keys, values = kernel.encode_and_count_one(
+                example.keys, example.values, example.given, self._memory.rows, self._tally, settings, l2, bias
+            )
+            if self._tally[totals.OUTCOME] != totals.TABLE_FULL:
+                return keys, values
+            self._grow()
 
     def encode_all(self, starts: Ints, keys: Keys, values: Floats, given: Ints) -> tuple[Ints, Keys, Floats]:
         """Encode a batch in CSR form; `given` has a number for each example."""
@@ -61,7 +74,8 @@ class Numbers:
         """Add up what the bins of each number contribute, under the key of its name."""
         owners: dict[int, int] = {}
         for k in range(example.given):
-            bins, _ = self.encode(example.keys[k : k + 1], example.values[k : k + 1], 1)
+            number = Example(example.keys[k : k + 1], example.values[k : k + 1], given=1)
+            bins, _ = self.canonical(number, NO_BIAS, l2=False)
             owners |= dict.fromkeys(bins.tolist(), int(example.keys[k]))
         sums: dict[int, float] = {}
         for key, contribution in zip(keys.tolist(), contributions.tolist(), strict=True):

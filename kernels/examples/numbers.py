@@ -20,9 +20,10 @@ import math
 import numpy as np
 
 from kernels.arrays import Floats, Ints, Keys
-from kernels.compiler import inlined_no_refcount, kernel
+from kernels.compiler import inlined, inlined_no_refcount, kernel
+from kernels.examples.canonical import canonical_into
 from kernels.learner.steps import longest
-from kernels.learner.totals import BITS
+from kernels.learner.totals import BITS, OUTCOME, UPDATED
 from kernels.table.rows import FIRST, SECOND, START, THIRD, enter, find
 
 PER_NUMBER = 7  # features, at most
@@ -52,19 +53,43 @@ EXPONENT_OF_1 = 1023.0
 
 
 @kernel
-def encode_one(keys: Keys, values: Floats, given: int, rows: Floats, totals: Floats) -> tuple[Keys, Floats]:
-    """Return an example with its first `given` features encoded, by the statistics in `rows`; the others are copied."""
-    room = keys.size + (PER_NUMBER - 1) * given
-    out_keys, out_values = np.empty(room, np.uint64), np.empty(room)
-    count = _encode(keys, values, START, keys.size, given, rows, totals, out_keys, out_values, START)
-    return out_keys[:count], out_values[:count]
+def encode_one(
+    keys: Keys,
+    values: Floats,
+    given: int,
+    rows: Floats,
+    totals: Floats,
+    l2: bool,  # noqa: FBT001
+    bias: np.uint64,
+) -> tuple[Keys, Floats]:
+    """Return the canonical form of an example with its first `given` features encoded, by the statistics in `rows`."""
+    return _canonical(keys, values, given, rows, totals, l2, bias)
+
+
+@kernel
+def encode_and_count_one(
+    keys: Keys,
+    values: Floats,
+    given: int,
+    rows: Floats,
+    totals: Floats,
+    settings: Floats,
+    l2: bool,  # noqa: FBT001
+    bias: np.uint64,
+) -> tuple[Keys, Floats]:
+    """Do the same, then count the numbers. OUTCOME is TABLE_FULL if the table must grow first."""
+    result = _canonical(keys, values, given, rows, totals, l2, bias)
+    totals[OUTCOME] = UPDATED
+    numbers, slots, states = np.empty(given, np.uint64), np.empty(given, np.uint64), np.empty((len(FRESH), given))
+    _count_all(keys, values, START, given, rows, totals, settings, numbers, slots, states)
+    return result
 
 
 @kernel
 def encode_all(
     starts: Ints, keys: Keys, values: Floats, given: Ints, rows: Floats, totals: Floats
 ) -> tuple[Ints, Keys, Floats]:
-    """Do the same for a batch in CSR form; `given` has a number for each example."""
+    """Encode a batch in CSR form, which is not canonical then; `given` has a number for each example."""
     room = keys.size + (PER_NUMBER - 1) * given.sum()
     out_starts, out_keys, out_values = np.zeros(starts.size, np.int64), np.empty(room, np.uint64), np.empty(room)
     for i in range(given.size):
@@ -96,18 +121,8 @@ def encode_and_count(
         out_starts[i + 1] = _encode(
             keys, values, start, stop, given[i], rows, totals, out_keys, out_values, out_starts[i]
         )
-        count = 0
-        for k in range(start, start + given[i]):
-            if _is_number(values[k]):
-                numbers[count] = keys[k]
-                count += 1
-        if not enter(rows, totals, numbers, START, count, slots, states, FRESH, settings):
+        if not _count_all(keys, values, start, given[i], rows, totals, settings, numbers, slots, states):
             return i
-        count = 0
-        for k in range(start, start + given[i]):
-            if _is_number(values[k]):
-                _count(rows, slots[count], values[k])
-                count += 1
     return given.size
 
 
@@ -119,6 +134,24 @@ def names_of_bin(key: np.uint64, bins: Keys, names: Keys) -> None:
     x = x ^ (x >> S30) ^ (x >> S60)
     for k in range(bins.size):
         names[k] = x ^ (bins[k] * GOLDEN)
+
+
+@inlined
+def _canonical(
+    keys: Keys,
+    values: Floats,
+    given: int,
+    rows: Floats,
+    totals: Floats,
+    l2: bool,  # noqa: FBT001
+    bias: np.uint64,
+) -> tuple[Keys, Floats]:
+    room = keys.size + (PER_NUMBER - 1) * given
+    found, shares = np.empty(room, np.uint64), np.empty(room)
+    count = _encode(keys, values, START, keys.size, given, rows, totals, found, shares, START)
+    out_keys, out_values = np.empty(count + 1, np.uint64), np.empty(count + 1)
+    count = canonical_into(found[:count], shares[:count], l2, bias, out_keys, out_values)
+    return out_keys[:count], out_values[:count]
 
 
 @inlined_no_refcount
@@ -209,6 +242,35 @@ def _find_row(rows: Floats, totals: Floats, key: np.uint64) -> np.uint64:
     bits = rows.view(np.uint64)
     at = find(bits, WIDTH, np.uint64(64) - np.uint64(totals[BITS]), key)
     return at if bits[at] == key else np.uint64(rows.size) - WIDTH
+
+
+@inlined_no_refcount
+def _count_all(
+    keys: Keys,
+    values: Floats,
+    start: int,
+    given: int,
+    rows: Floats,
+    totals: Floats,
+    settings: Floats,
+    numbers: Keys,
+    slots: Keys,
+    states: Floats,
+) -> bool:
+    """Count the numbers of an example; False, and nothing is counted, if the table must grow first."""
+    count = 0
+    for k in range(start, start + given):
+        if _is_number(values[k]):
+            numbers[count] = keys[k]
+            count += 1
+    if not enter(rows, totals, numbers, START, count, slots, states, FRESH, settings):
+        return False
+    count = 0
+    for k in range(start, start + given):
+        if _is_number(values[k]):
+            _count(rows, slots[count], values[k])
+            count += 1
+    return True
 
 
 @inlined_no_refcount

@@ -4,9 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.config import config_of
+from app.learning.example import Example
 from app.learning.numbers import Numbers
 from kernels.arrays import Floats, Ints, Keys
 from kernels.examples import numbers as kernel
+from kernels.examples.canonical import canonical_batch
 from kernels.learner import options
 from tests.reference import numbers as reference
 
@@ -51,10 +53,24 @@ def test_the_kernel_agrees_with_the_slow_twin_bit_for_bit(stream: list[tuple[Pai
     assert rows == twin.statistics
     again = [twin.encode(example, count) for (example, _), count in zip(stream, counts.tolist(), strict=True)]
     assert bits(split(*numbers.encode_all(starts, found, shares, counts))) == bits(again)
-    for (example, _), count, wanted in zip(stream, counts.tolist(), again, strict=True):
-        _, its_keys, its_values, _ = batch_of([(example, count)])
-        one = numbers.encode(its_keys, its_values, count)
-        assert bits([list(zip(one[0].tolist(), one[1].tolist(), strict=True))]) == bits([wanted])
+
+
+@given(streams, st.booleans(), st.sampled_from([0, 77]))
+def test_one_example_gives_the_canonical_form_of_a_batch(
+    stream: list[tuple[Pairs, int]], l2: bool, bias_key: int
+) -> None:
+    one_by_one, together, bias = Numbers(), Numbers(), np.uint64(bias_key)
+    starts, found, shares, counts = batch_of(stream)
+    encoded = canonical_batch(*together.encode_and_count(starts, found, shares, counts, SETTINGS), l2, bias)
+    for i, wanted in enumerate(split(*encoded)):
+        place = slice(starts[i], starts[i + 1])
+        example = Example(found[place], shares[place], given=int(counts[i]))
+        seen = one_by_one.canonical(example, bias, l2=l2)
+        learnt = one_by_one.canonical_and_count(example, SETTINGS, bias, l2=l2)
+        for got in (seen, learnt):
+            assert bits([list(zip(got[0].tolist(), got[1].tolist(), strict=True))]) == bits([wanted])
+    assert one_by_one.rows().tobytes() == together.rows().tobytes()
+    assert one_by_one.bits == together.bits
 
 
 def test_many_numeric_features_make_the_table_grow() -> None:
@@ -92,18 +108,20 @@ def test_the_name_of_a_bin_is_found_from_its_key(key: int, number: int) -> None:
 
 @pytest.mark.parametrize("value", [3.7, -250.0, 1e-3, 1e9])
 def test_another_unit_moves_a_number_to_other_bins_of_the_same_sizes(value: float) -> None:
-    numbers = Numbers()
-    one, other = (numbers.encode(np.array([5], np.uint64), np.array([each]), 1)[1] for each in (value, 1024.0 * value))
+    one, other = (encoded(each)[1] for each in (value, 1024.0 * value))
     if abs(value) >= 1.0:
         assert one.tolist() == other.tolist()
     assert np.isclose(one[1:3].sum() / one[3:5].sum(), 1.0)
 
 
 def test_a_border_between_two_bins_is_no_step() -> None:
-    numbers = Numbers()
-    below, at = (
-        numbers.encode(np.array([5], np.uint64), np.array([each]), 1) for each in (np.nextafter(64.0, 0.0), 64.0)
-    )
+    below, at = encoded(float(np.nextafter(64.0, 0.0))), encoded(64.0)
     near = dict(zip(below[0].tolist(), below[1].tolist(), strict=True))
     for key, share in zip(at[0].tolist(), at[1].tolist(), strict=True):
         assert near[key] == pytest.approx(share)
+
+
+def encoded(value: float) -> tuple[Keys, Floats]:
+    """One number alone, by empty statistics."""
+    starts, found, shares, counts = batch_of([([(5, value)], 1)])
+    return Numbers().encode_all(starts, found, shares, counts)[1:]
