@@ -11,8 +11,7 @@ from app.learning.errors import BadExample
 from app.learning.example import Example, Examples
 from app.learning.names import BIAS_KEY
 from app.learning.numbers import NONE_GIVEN, Numbers
-from app.learning.prequential import MOST_COUNTED
-from app.learning.table import check_rows
+from app.learning.table import check_model
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.examples.canonical import canonical, canonical_batch
 from kernels.learner import totals
@@ -236,7 +235,7 @@ class Model:
 
     def restore(self, tally: Floats, rows: Floats, dense: Floats) -> None:
         """Restore the arrays of a model with the same configuration; ValueError if they are inconsistent."""
-        _check(tally, rows, dense, numbered=self._algorithm.state == NUMBERED)
+        check_model(tally, rows, dense, numbered=self._algorithm.state == NUMBERED)
         bits = int(tally[totals.BITS])
         self.tally, self.dense = tally, dense
         self.memory = Memory(table_size(bits, self.width))
@@ -290,19 +289,3 @@ class Model:
         table = self.memory.rows.reshape(-1, self.width)
         used = table[:, 0].view(np.uint64) != 0
         table[used, 1] = np.searchsorted(kept, table[used, 1])
-
-
-def _check(tally: Floats, rows: Floats, dense: Floats, *, numbered: bool) -> None:
-    """Reject arrays that would lead a kernel out of bounds or waste memory: kernels do not check."""
-    if tally.size != totals.SIZE or not all(np.isfinite(array).all() for array in (tally, rows[:, 1:], dense)):
-        raise ValueError("its scalars have the wrong number, or some numbers are not finite")
-    counted = tally[[totals.STEP, totals.POSITIVES, totals.NEGATIVES, totals.DROPPED]]
-    if not ((counted >= 0.0) & (counted <= MOST_COUNTED)).all() or not 0.0 < tally[totals.SCALE] <= 1.0:
-        raise ValueError("its counts are out of range")
-    if tally[totals.FEATURES] != len(rows):
-        raise ValueError("the size of its table is invalid")
-    check_rows(float(tally[totals.BITS]), rows)
-    in_order = (np.sort(rows[:, 1]) == np.arange(len(rows))).all()
-    belongs = len(rows) <= len(dense.T) and in_order if numbered else not dense.size
-    if not belongs:
-        raise ValueError("its matrix does not fit its rows")

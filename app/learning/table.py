@@ -2,12 +2,30 @@
 
 import numpy as np
 
+from app.learning.prequential import MOST_COUNTED
 from kernels.arrays import Floats
+from kernels.learner import totals
 from kernels.table.rows import LEAST_BITS, spare
 
 MOST_BITS = 32
 SMALL_BITS = 16  # a table up to this size takes little memory
 SPARSEST = 16  # most home slots per feature in a larger table: growing leaves at most 8, removing at most 5
+
+
+def check_model(tally: Floats, rows: Floats, dense: Floats, *, numbered: bool) -> None:
+    """Reject arrays that would lead a kernel out of bounds or waste memory: kernels do not check."""
+    if tally.size != totals.SIZE or not all(np.isfinite(array).all() for array in (tally, rows[:, 1:], dense)):
+        raise ValueError("its scalars have the wrong number, or some numbers are not finite")
+    counted = tally[[totals.STEP, totals.POSITIVES, totals.NEGATIVES, totals.DROPPED]]
+    if not ((counted >= 0.0) & (counted <= MOST_COUNTED)).all() or not 0.0 < tally[totals.SCALE] <= 1.0:
+        raise ValueError("its counts are out of range")
+    if tally[totals.FEATURES] != len(rows):
+        raise ValueError("the size of its table is invalid")
+    check_rows(float(tally[totals.BITS]), rows)
+    in_order = (np.sort(rows[:, 1]) == np.arange(len(rows))).all()
+    belongs = len(rows) <= len(dense.T) and in_order if numbered else not dense.size
+    if not belongs:
+        raise ValueError("its matrix does not fit its rows")
 
 
 def check_rows(bits: float, rows: Floats) -> None:

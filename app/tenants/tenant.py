@@ -197,7 +197,7 @@ class Tenant:
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
         make: Callable[..., FeedbackRecord] = FeedbackRecord
-        if example.given and self.state.config.encodes_numbers:
+        if example.given and self.state.model.numbers is not None:
             make = partial(EncodedFeedbackRecord, given=example.given)
         record = make(
             at_milliseconds=at_milliseconds,
