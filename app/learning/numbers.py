@@ -5,7 +5,7 @@ a table with the rows key, count, mean and sum of squared distances from the mea
 """
 
 import math
-from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def name_of_weight(names: Names, key: int) -> str:
     """Return the name of a feature or of a bin of a number, or the key in hexadecimal if it has none."""
     if key in names:
         return names.name_of(key)
-    bins = np.fromiter(_bins(), np.uint64)
+    bins = _bins()
     candidates = np.empty(bins.size, np.uint64)
     kernel.names_of_bin(np.uint64(key), bins, candidates)
     found = names.known(candidates)
@@ -143,18 +143,22 @@ def name_of_weight(names: Names, key: int) -> str:
     return _bin_name(names.name_of(int(candidates[found[0]])), int(bins[found[0]]))
 
 
-def _bins() -> Iterator[int]:
-    """Iterate over the numbers of all bins that a feature can have."""
+@cache
+def _bins() -> Keys:
+    """Return the numbers of all bins that a feature can have."""
     octaves, deviations = int(kernel.HIGHEST - kernel.LOWEST), int(2 * kernel.FARTHEST)
-    yield _bin(kernel.ZERO, 0, 0)
-    for sign in (0, 1):
-        yield from (_bin(kernel.OCTAVE, sign, place) for place in range(octaves + 1))
-        yield from (_bin(kernel.QUARTER, sign, place) for place in range(int(kernel.QUARTERS) * octaves + 1))
-    yield from (_bin(kernel.DEVIATION, 0, place) for place in range(deviations + 1))
-
-
-def _bin(kind: int, sign: int, place: int) -> int:
-    return (2 * kind + sign) * kernel.PLACES + place
+    highest = {
+        (kernel.ZERO, 0): 0,
+        (kernel.OCTAVE, 0): octaves,
+        (kernel.OCTAVE, 1): octaves,
+        (kernel.QUARTER, 0): int(kernel.QUARTERS) * octaves,
+        (kernel.QUARTER, 1): int(kernel.QUARTERS) * octaves,
+        (kernel.DEVIATION, 0): deviations,
+    }
+    numbers = [
+        (2 * kind + sign) * kernel.PLACES + place for (kind, sign), last in highest.items() for place in range(last + 1)
+    ]
+    return np.array(numbers, np.uint64)
 
 
 def _bin_name(name: str, number: int) -> str:

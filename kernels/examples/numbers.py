@@ -195,8 +195,9 @@ def _encode(
         at = _share(key, OCTAVE, sign, octave, size, out_keys, out_values, at + 1)
         at = _share(key, QUARTER, sign, QUARTERS * octave, size, out_keys, out_values, at)
         count, mean, squares = rows[row + FIRST], rows[row + SECOND], rows[row + THIRD]
-        if count >= LEAST_COUNT and squares > 0.0:
-            deviation = (value - mean) / math.sqrt(squares / count)
+        variance = squares / max(count, 1.0)  # it may underflow to 0 though the squares do not
+        if count >= LEAST_COUNT and variance > 0.0:
+            deviation = (value - mean) / math.sqrt(variance)
             place = min(max(deviation, -FARTHEST), FARTHEST) + FARTHEST
             at = _share(key, DEVIATION, 0, place, size, out_keys, out_values, at)
     return at

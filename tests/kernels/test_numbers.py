@@ -98,6 +98,13 @@ def test_statistics_are_kept_of_no_more_features_than_allowed() -> None:
     assert len(encoded[-1]) == len(encoded[0])  # equal values have no deviation
 
 
+def test_a_variance_that_underflows_gives_no_deviation() -> None:
+    values_seen = [1e-162, 3e-162, 2e-162, 2e-162, 2e-162]
+    starts, found, shares, counts = batch_of([([(5, value)], 1) for value in values_seen])
+    encoded_values = Numbers().encode_and_count(starts, found, shares, counts, SETTINGS)[2]
+    assert np.isfinite(encoded_values).all()
+
+
 @given(st.integers(1, (1 << 64) - 1), st.integers(0, 4095))
 def test_the_name_of_a_bin_is_found_from_its_key(key: int, number: int) -> None:
     (kind, sign), place = divmod(number // 512, 2), number % 512

@@ -37,7 +37,7 @@ class Numbers:
         features = [(key, max(min(value, 1.0), -1.0))]
         features += shares(key, OCTAVE, sign, octave, size)
         features += shares(key, QUARTER, sign, 4.0 * octave, size)
-        if count >= 2.0 and squares > 0.0:
+        if count >= 2.0 and squares / count > 0.0:
             deviation = (value - mean) / math.sqrt(squares / count)
             features += shares(key, DEVIATION, 0, min(max(deviation, -8.0), 8.0) + 8.0, size)
         return features
