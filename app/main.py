@@ -26,6 +26,7 @@ from app.auth.keyring import Keyring
 from app.auth.label_rate import MAX_MODERATORS, LabelRates
 from app.auth.rate_windows import rate_windows
 from app.features.featurizer import KINDS, features_of
+from app.learning.config import NUMBERS
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.state import TenantState, advance
 from app.settings import Settings
@@ -35,7 +36,7 @@ from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
 from app.storage.errors import StoreUnavailable
-from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
+from app.storage.event_codec import EncodedFeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
@@ -226,14 +227,16 @@ async def _exit_with_parent() -> None:
 def _warm() -> None:
     """Load the compiled kernels before the first request needs them."""
     features = {f"f{number}": number for number in range(WARM_FEATURES)}
-    state, example = TenantState(), example_of_json(json.dumps(features).encode())
-    state.predict(example)
-    if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
-        state.predict_all(examples)
-    logged = encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(example.values)))
-    advance(state, decode(logged))
+    example = example_of_json(json.dumps(features).encode())
+    fields = (0, 1, example.keys.tobytes(), packed_values(example.values))
+    for numbers in NUMBERS:
+        state = TenantState({"numbers": numbers})
+        state.predict(example)
+        if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
+            state.predict_all(examples)
+        advance(state, decode(encode(EncodedFeedbackRecord(*fields, given=example.given))))
     for kind in KINDS:
-        state.predict(features_of(kind, "a.b").example)
+        TenantState().predict(features_of(kind, "a.b").example)
     gc.collect()
     gc.freeze()  # what is loaded now stays; scanning it again would stop all requests for 60 ms and more
 

@@ -33,6 +33,7 @@ SETTINGS: Final[dict[str, str]] = {
     "bias": "add a feature that is always 1",
     "threshold": "scores above it are anomalies; auto: learnt from the labels",
     "objective": "what a threshold of auto is best for: balanced, error, or cost (with costs given)",
+    "numbers": "encoded: the scale of numbers in the file does not matter; raw: numbers as they are (the paper)",
     "max_features": "maximum number of features; further ones are dropped",
 }
 

@@ -13,12 +13,11 @@ from app.cli.reliability import Reliability
 from app.datasets.batch import Batch
 from app.datasets.reader import read
 from app.datasets.shuffle import shuffled
-from app.learning.example import Examples
 from app.learning.state import TenantState
 
 SHOWN_FAULTS: Final = 5
 TESTED_AT_ONCE: Final = 64  # examples whose probabilities are taken before they are learnt together
-EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0))
+EMPTY_BATCH: Final = (np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0), np.empty(0), np.empty(0, np.int64))
 FEW_CHANGES: Final = 0.1  # share of the label changes of a random order; below it, the file is sorted by label
 
 
@@ -40,11 +39,12 @@ class Learner:
             if self.reliability is not None:
                 self.reliability.add(self._probabilities(part), part.labels.tolist())
             start = time.perf_counter()
-            self.state.learn_batch(part.starts, part.keys, part.values, part.labels)
+            self.state.learn_batch(part.starts, part.keys, part.values, part.labels, part.given)
             self.seconds += time.perf_counter() - start
 
     def _probabilities(self, batch: Batch) -> list[float | None]:
-        scores = self.state.model.score_all(Examples(batch.starts, batch.keys, batch.values))
+        model = self.state.model
+        scores = model.scores(*model.canonical(batch.starts, batch.keys, batch.values, batch.given))
         return [self.state.probability(score) for score in scores.tolist()]
 
 

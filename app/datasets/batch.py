@@ -1,12 +1,13 @@
 """Batches of examples in the form that the learners take (CSR), and a builder that collects examples one by one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from app.learning.example import Example
+from app.learning.numbers import NONE_GIVEN
 from kernels.arrays import Floats, Ints, Keys
 
 
@@ -19,7 +20,10 @@ class ReadableNames(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Example i has the non-zeros `starts[i]:starts[i + 1]` of `keys` and `values`, as read, and `labels[i]`."""
+    """Example i has the non-zeros `starts[i]:starts[i + 1]` of `keys` and `values`, as read, and `labels[i]`.
+
+    The first `given[i]` of them are in the file; a featurizer found the others. An empty `given` stands for zeros.
+    """
 
     starts: Ints
     keys: Keys
@@ -27,6 +31,7 @@ class Batch:
     labels: Floats  # 1.0 or -1.0
     names: ReadableNames
     first_name: int = 0  # index in `names` of the first non-zero
+    given: Ints = field(default_factory=lambda: NONE_GIVEN)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -50,6 +55,7 @@ class Batch:
             labels=self.labels[first:last],
             names=self.names,
             first_name=self.first_name + start,
+            given=self.given[first:last],
         )
 
 
@@ -81,6 +87,7 @@ class BatchBuilder:
             values=np.concatenate([np.empty(0), *(example.values for example in self._examples)]),
             labels=np.array(self._labels, np.float64),
             names=ExampleNames(starts, [example.names for example in self._examples]),
+            given=np.array([example.given for example in self._examples], np.int64),
         )
 
 

@@ -39,4 +39,5 @@ def shuffled(batches: Iterable[Batch], seed: int, examples: int = 4096) -> Itera
         values=np.concatenate([batch.values for batch in held])[places],
         labels=np.concatenate([batch.labels for batch in held])[order],
         names=_ShuffledNames(held, places),
+        given=np.concatenate([batch.given for batch in held])[order],
     ).split(examples)

@@ -27,7 +27,7 @@ SHAPES = {
 def text_features(text: str) -> Extraction:
     """Return the features of a text in any language; a blank text has none."""
     if not text or text.isspace():
-        return Extraction(example_of({}))
+        return Extraction(example_of({}, is_given=False))
     visible = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
     words = words_of(visible)
     used = words[:MOST_WORDS]
@@ -36,7 +36,7 @@ def text_features(text: str) -> Extraction:
     features |= {f"{name}:{_step(len(shape.findall(visible)))}": 1.0 for name, shape in SHAPES.items()}
     features[f"length:{_step(len(visible))}"] = features[f"words:{_step(len(words))}"] = 1.0
     features |= {f"word:{word}": 1.0 for word in used}
-    return Extraction(example_of(features), _cut(text, len(words)))
+    return Extraction(example_of(features, is_given=False), _cut(text, len(words)))
 
 
 def _grams(text: str) -> list[str]:

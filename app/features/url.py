@@ -21,7 +21,7 @@ ROOM = PER_BYTE * 4 * LONGEST_URL + AT_LEAST  # a character has at most four byt
 def url_features(url: str) -> Extraction:
     """Return the features of a URL, each once. The scheme is ignored; a blank URL has none."""
     if not url or url.isspace():
-        return Extraction(example_of({}))
+        return Extraction(example_of({}, is_given=False))
     text = _bytes_of(url)
     room = PER_BYTE * text.size + AT_LEAST
     keys, values = np.empty(room, np.uint64), np.empty(room)

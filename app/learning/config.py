@@ -39,17 +39,23 @@ DEFAULTS: dict[str, Value] = {
     "max_features": 4_194_304,
     "keep_predictions": True,
     "featurizer": 1,
+    "numbers": "raw",
 }
 ALWAYS = frozenset(
-    {"algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "featurizer"}
-)
+    {
+        "algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "featurizer",
+        "numbers",
+    }
+)  # fmt: skip
 AUTO = "auto"
 # Used by the service alone: the command line does not offer them.
 SERVICE_ONLY = frozenset({"keep_predictions", "featurizer"})
 # Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
 # Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
-ADDED_LATER = frozenset({"featurizer", "objective"})
+ADDED_LATER = frozenset({"featurizer", "objective", "numbers"})
+# How numbers of callers become features. The features of a form never change; a better encoding becomes a new value.
+NUMBERS = ("raw", "encoded")
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: the feature's row in it
 MOST_FULL_FEATURES = 16_384  # of a full matrix: 2 GiB
 WHOLE = frozenset({"truncate_every", "max_features", "featurizer"})
@@ -95,6 +101,11 @@ class Config:
         version = self.values["featurizer"]
         assert isinstance(version, int)
         return version
+
+    @property
+    def encodes_numbers(self) -> bool:
+        """Whether numbers that callers give are encoded."""
+        return self.values["numbers"] == "encoded"
 
     @property
     def stored(self) -> dict[str, Value]:
@@ -278,4 +289,5 @@ RULES: dict[str, Rule] = {
         f"a version of the featurizer: {' or '.join(map(str, FEATURIZERS))}",
         lambda value: type(value) is int and value in FEATURIZERS,
     ),
+    "numbers": _one_of(*NUMBERS),
 }

@@ -21,15 +21,17 @@ class Example(msgspec.Struct, frozen=True):  # created in a fifth of the time of
     """Keys and values in the order given; the model does scaling and bias.
 
     `names` only make weights readable. They may be empty; else there is one for each key, an empty string if unknown.
+    The first `given` features are the caller's, whose numbers may be encoded; a featurizer found the others.
     """
 
     keys: Keys
     values: Floats
     names: Sequence[str] = ()
+    given: int = 0
 
 
 class Examples(msgspec.Struct, frozen=True):
-    """Several examples in CSR form: example i is `starts[i]:starts[i + 1]` of keys and values."""
+    """Several examples in CSR form, all given by callers: example i is `starts[i]:starts[i + 1]` of keys and values."""
 
     starts: Ints
     keys: Keys
@@ -78,13 +80,19 @@ def longest_name(names: Sequence[str]) -> tuple[str, int]:
     return name, len(name.encode())
 
 
-def example_of(features: Mapping[str, float]) -> Example:
-    """Hash the names and validate the values of a feature dict."""
+def example_of(features: Mapping[str, float], *, is_given: bool = True) -> Example:
+    """Hash the names and validate the values of a feature dict; a caller gave it, or else a featurizer made it."""
     given = features if type(features) is dict else dict(features)
     keys, values = np.empty(len(given), np.uint64), np.empty(len(given))
     if read_dict(id(given), keys, values) != keys.size:
         raise BadExample(_reason(given))
-    return Example(keys, values, tuple(given))
+    return Example(keys, values, tuple(given), keys.size if is_given else 0)
+
+
+def joined(given: Example, found: Example) -> Example:
+    """Return the features of a caller, followed by those that a featurizer found; equal names add up."""
+    keys, values = np.concatenate([given.keys, found.keys]), np.concatenate([given.values, found.values])
+    return Example(keys, values, (*given.names, *found.names), given.given)
 
 
 def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
@@ -100,7 +108,7 @@ def example_of_json(raw: bytes | bytearray | memoryview) -> Example:
     count = read_features(np.frombuffer(text, np.uint8), keys, values, spans)
     if count < 0:
         return _parse_slowly(text)
-    return Example(keys[:count], values[:count], NamesInText(text, spans[:count]))
+    return Example(keys[:count], values[:count], NamesInText(text, spans[:count]), count)
 
 
 def examples_of_json(texts: Sequence[bytes | msgspec.Raw]) -> Examples | None:

@@ -10,9 +10,11 @@ from app.learning.config import NUMBERED, Config
 from app.learning.errors import BadExample
 from app.learning.example import Example, Examples
 from app.learning.names import BIAS_KEY
-from app.learning.prequential import MOST_COUNTED
+from app.learning.numbers import NONE_GIVEN, Numbers
+from app.learning.table import check_model
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.examples.canonical import canonical, canonical_batch
+from kernels.examples.numbers import encode_and_count_one, encode_one
 from kernels.learner import totals
 from kernels.learner.maths import LARGEST_ERROR
 from kernels.table.layout import copy_rows, fits, pack, spread
@@ -24,9 +26,6 @@ KEEP_ALL = np.empty(0, np.uint8)
 ROWS_PER_COPY = 65_536
 LEAST_DENSE = 16
 FULL_VALUE = 1e6  # largest value without normalisation in a full matrix
-MOST_BITS = 32
-SMALL_BITS = 16  # a table up to this size takes little memory
-SPARSEST = 16  # most home slots per feature in a larger table: growing leaves at most 8, removing at most 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Model:
         self.memory = Memory(table_size(LEAST_BITS, self.width))
         self.tally = totals.new_totals(LEAST_BITS)
         self.dense = np.zeros((0, 0))
+        self.numbers: Numbers | None = None
         self.configure(config)
 
     def configure(self, config: Config) -> None:
@@ -59,6 +59,7 @@ class Model:
         self._bias = np.uint64(BIAS_KEY if config.bias else NO_BIAS)
         self._l2 = config.l2
         self._limited = self._algorithm.state == NUMBERED and not config.l2
+        self.numbers = (self.numbers or Numbers()) if config.encodes_numbers else None
         self.threshold = config.threshold or 0.0  # a learnt one is set by the state
 
     def _apply_gravity(self) -> None:
@@ -84,8 +85,9 @@ class Model:
 
     @property
     def bytes(self) -> int:
-        """Memory of the table and the matrix."""
-        return int(self.memory.rows.nbytes + self.dense.nbytes)
+        """Memory of the table, the matrix and the statistics of numbers."""
+        statistics = 0 if self.numbers is None else self.numbers.memory.rows.nbytes
+        return int(self.memory.rows.nbytes + self.dense.nbytes) + statistics
 
     @property
     def scalars(self) -> Floats:
@@ -105,6 +107,13 @@ class Model:
         score = self._algorithm.score(self.memory.rows, self.dense, self.tally, keys, values, self._settings, weights)
         return score, keys, weights * values
 
+    def explain(self, example: Example) -> tuple[float, Keys, Floats]:
+        """Return the same, but what the bins of a number contribute is one sum, under the key of its name."""
+        score, keys, contributions = self.score(example)
+        if self.numbers is not None and example.given:
+            keys, contributions = self.numbers.sum_by_number(example, keys, contributions)
+        return score, keys, contributions
+
     def score_alone(self, example: Example) -> float:
         """Return the score without the contributions."""
         keys, values = self._canonical(example)
@@ -113,7 +122,8 @@ class Model:
 
     def score_all(self, examples: Examples) -> Floats:
         """Score several examples in one kernel call; BadExample if any of them is refused."""
-        return self.scores(*self.canonical(examples.starts, examples.keys, examples.values))
+        given = np.diff(examples.starts) if self.numbers is not None else NONE_GIVEN
+        return self.scores(*self.canonical(examples.starts, examples.keys, examples.values, given))
 
     def scores(self, starts: Ints, keys: Keys, values: Floats) -> Floats:
         """Score a canonical batch without learning."""
@@ -123,7 +133,7 @@ class Model:
 
     def learn(self, example: Example, label: int) -> float:
         """Learn one example; return its score before learning."""
-        keys, values = self._canonical(example)
+        keys, values = self._canonical(example, learning=True)
         while True:
             score = self._algorithm.learn(
                 self.memory.rows, self.dense, self.tally, keys, values, float(label), self._settings
@@ -132,15 +142,38 @@ class Model:
                 return score
             self._grow()
 
-    def canonical(self, starts: Ints, keys: Keys, values: Floats) -> tuple[Ints, Keys, Floats]:
-        """Normalise a batch as read into the canonical form that `stream` and `scores` take."""
+    def canonical(
+        self, starts: Ints, keys: Keys, values: Floats, given: Ints = NONE_GIVEN, *, learning: bool = False
+    ) -> tuple[Ints, Keys, Floats]:
+        """Normalise a batch as read into the canonical form that `stream` and `scores` take.
+
+        Example i begins with `given[i]` features that its caller gave; their numbers are encoded if the settings say
+        so, and counted if the batch is learnt. An empty `given` stands for zeros.
+        """
         self._check_size(values)
+        if self.numbers is not None and given.size:
+            if learning:
+                starts, keys, values = self.numbers.encode_and_count(starts, keys, values, given, self._settings)
+            else:
+                starts, keys, values = self.numbers.encode_all(starts, keys, values, given)
         return canonical_batch(starts, keys, values, self._l2, self._bias)
 
-    def _canonical(self, example: Example) -> tuple[Keys, Floats]:
+    def _canonical(self, example: Example, *, learning: bool = False) -> tuple[Keys, Floats]:
         if self._limited:
             self._check_size(example.values)
-        return canonical(example.keys, example.values, self._l2, self._bias)
+        numbers, given = self.numbers, example.given
+        if numbers is None or not given:
+            return canonical(example.keys, example.values, self._l2, self._bias)
+        while True:
+            table = numbers.memory.rows, numbers.tally
+            if not learning:
+                return encode_one(example.keys, example.values, given, *table, self._l2, self._bias)
+            found = encode_and_count_one(
+                example.keys, example.values, given, *table, self._settings, self._l2, self._bias
+            )
+            if numbers.tally[totals.OUTCOME] != totals.TABLE_FULL:
+                return found
+            numbers.grow()
 
     def _check_size(self, values: Floats) -> None:
         if refusal := self.refusal(values):
@@ -210,7 +243,7 @@ class Model:
 
     def restore(self, tally: Floats, rows: Floats, dense: Floats) -> None:
         """Restore the arrays of a model with the same configuration; ValueError if they are inconsistent."""
-        _check(tally, rows, dense, numbered=self._algorithm.state == NUMBERED)
+        check_model(tally, rows, dense, numbered=self._algorithm.state == NUMBERED)
         bits = int(tally[totals.BITS])
         self.tally, self.dense = tally, dense
         self.memory = Memory(table_size(bits, self.width))
@@ -264,25 +297,3 @@ class Model:
         table = self.memory.rows.reshape(-1, self.width)
         used = table[:, 0].view(np.uint64) != 0
         table[used, 1] = np.searchsorted(kept, table[used, 1])
-
-
-def _check(tally: Floats, rows: Floats, dense: Floats, *, numbered: bool) -> None:
-    """Reject arrays that would lead a kernel out of bounds or waste memory: kernels do not check."""
-    if tally.size != totals.SIZE or not all(np.isfinite(array).all() for array in (tally, rows[:, 1:], dense)):
-        raise ValueError("its scalars have the wrong number, or some numbers are not finite")
-    counted = tally[[totals.STEP, totals.POSITIVES, totals.NEGATIVES, totals.DROPPED]]
-    if not ((counted >= 0.0) & (counted <= MOST_COUNTED)).all() or not 0.0 < tally[totals.SCALE] <= 1.0:
-        raise ValueError("its counts are out of range")
-    bits = float(tally[totals.BITS])
-    if bits not in range(LEAST_BITS, MOST_BITS + 1) or tally[totals.FEATURES] != len(rows):
-        raise ValueError("the size of its table is invalid")
-    if bits > SMALL_BITS and 1 << int(bits) > SPARSEST * len(rows):
-        raise ValueError("its table is far larger than its features need")
-    order = ~np.ascontiguousarray(rows[:, 0]).view(np.uint64)
-    count = np.arange(len(rows))
-    places = np.maximum.accumulate((order >> np.uint64(64 - int(bits))).astype(np.int64) - count) + count
-    if (order[:-1] >= order[1:]).any() or (~order == 0).any() or (places >= (1 << int(bits)) + spare(int(bits))).any():
-        raise ValueError("its rows are not in order")
-    belongs = len(rows) <= len(dense.T) and (np.sort(rows[:, 1]) == count).all() if numbered else not dense.size
-    if not belongs:
-        raise ValueError("its matrix does not fit its rows")

@@ -104,6 +104,15 @@ class Names:
         new = [k for k, key in zip(unknown.tolist(), keys[unknown].tolist(), strict=True) if key not in self._recent]
         return np.array(new, np.int64)
 
+    def known(self, keys: Keys) -> Ints:
+        """Return the indices of the keys that have a name."""
+        is_known = np.fromiter((key in self._recent for key in keys.tolist()), np.bool_, keys.size)
+        for run in self._runs:
+            in_run = np.ones(keys.size, np.bool_)
+            in_run[_not_in(run, keys)] = False
+            is_known |= in_run
+        return np.flatnonzero(is_known)
+
     def remember(self, keys: Iterable[int] | Keys, names: Iterable[str]) -> None:
         """Add the names of new keys up to the limits; an empty name is unknown."""
         array = keys if isinstance(keys, np.ndarray) else np.fromiter(keys, np.uint64)

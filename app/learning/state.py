@@ -17,6 +17,7 @@ from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantCon
 from app.learning.example import Example, Examples
 from app.learning.model import Model
 from app.learning.names import Names
+from app.learning.numbers import NONE_GIVEN
 from app.learning.prequential import Confusion, Prequential
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration
@@ -91,15 +92,19 @@ class TenantState:
         starts, keys = _in_csr([event.example.keys for event in accepted])
         values = np.concatenate([event.example.values for event in accepted])
         labels = np.array([event.label for event in accepted], np.float64)
-        self.learn_batch(starts, keys, values, labels)
+        is_encoded = self.model.numbers is not None
+        given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
+        self.learn_batch(starts, keys, values, labels, given)
         self._record([event for event in accepted if event.served is not None or event.example.names])
 
-    def learn_batch(self, starts: Ints, keys: Keys, values: Floats, labels: Floats) -> tuple[Floats, Floats]:
-        """Learn every example of a batch in CSR form, in order.
+    def learn_batch(
+        self, starts: Ints, keys: Keys, values: Floats, labels: Floats, given: Ints = NONE_GIVEN
+    ) -> tuple[Floats, Floats]:
+        """Learn a batch in CSR form, in order; example i begins with `given[i]` features that its caller gave.
 
         Return their scores before learning, and the threshold that was in force for each.
         """
-        canonical = self.model.canonical(starts, keys, values)
+        canonical = self.model.canonical(starts, keys, values, given, learning=True)
         scores = self.model.stream(*canonical, labels)
         thresholds = self.prequential.record(labels, scores, self.config.threshold)
         self.use_threshold()
@@ -211,7 +216,8 @@ class TenantState:
     @property
     def digest(self) -> str:
         """A hash of configuration, counts and sorted rows: equal for equal logs, on every machine."""
-        learnt = chain([self.model.scalars], self.model.rows(), [self.model.dense_in_use])
+        numbers = [self.model.numbers.rows()] if self.model.numbers is not None else []
+        learnt = chain([self.model.scalars], self.model.rows(), [self.model.dense_in_use], numbers)
         return compute_digest(self.version, self.config, self.prequential, learnt)
 
     def _refusal(self, event: FeedbackGiven) -> str | None:
@@ -278,7 +284,7 @@ def replay(events: Iterable[Event], onto: TenantState | None = None) -> TenantSt
 
 
 def compute_digest(version: int, config: Config, counts: Prequential, learnt: Iterable[Floats]) -> str:
-    """Hash configuration, counts, and the learnt arrays: scalars, rows in the order of the table, matrix."""
+    """Hash configuration, counts, and the learnt arrays: scalars, rows in their order, matrix, statistics."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(msgspec.json.encode([version, config.stored], order="deterministic"))
     for array in counts.arrays():

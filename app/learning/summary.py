@@ -1,10 +1,12 @@
 """Summaries of a state for the API and the command line. They read every row, which is slow for a large model."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from app.learning.health import health_of
+from app.learning.numbers import name_of_weight
 from app.learning.state import TenantState
 
 
@@ -39,10 +41,11 @@ def summarise(state: TenantState) -> dict[str, Any]:
 def top_weights(state: TenantState, count: int) -> list[dict[str, Any]]:
     """Return the weights of the largest magnitude; ties are broken by key, so that the order is stable."""
     survey = state.model.survey()
+    name_of = state.names.name_of if state.model.numbers is None else partial(name_of_weight, state.names)
     order = np.lexsort((survey.keys, -np.abs(survey.weights)))[:count]
     return [
         {
-            "feature": state.names.name_of(int(survey.keys[i])),
+            "feature": name_of(int(survey.keys[i])),
             "weight": float(survey.weights[i]),
             "evidence": float(survey.evidence[i]),
         }

@@ -35,6 +35,12 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
     request_id: str | None = None
 
 
+class EncodedFeedbackRecord(FeedbackRecord, frozen=True, array_like=True, tag="encoded feedback"):
+    """The same, for features that a caller gave to a tenant that encodes numbers. Other payloads stay as they were."""
+
+    given: int = 0  # the first features, which are the caller's
+
+
 class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):
     """A change of configuration."""
 
@@ -50,7 +56,7 @@ class RemovalRecord(msgspec.Struct, frozen=True, array_like=True, tag="removal")
     evidence_at_most: float
 
 
-Record = FeedbackRecord | ConfigRecord | RemovalRecord
+Record = FeedbackRecord | EncodedFeedbackRecord | ConfigRecord | RemovalRecord
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Record)
 
@@ -114,7 +120,10 @@ def _feedback(record: FeedbackRecord) -> FeedbackGiven:
         raise ValueError(KEY_0_ERROR if flaw == KEY_0 else VALUE_ERROR)
     if len(record.names) not in {0, keys.size}:
         raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
-    example = Example(keys, values, tuple(record.names))
+    given = record.given if isinstance(record, EncodedFeedbackRecord) else 0
+    if not 0 <= given <= keys.size:
+        raise ValueError(f"an event has {keys.size} keys, of which {given} are said to be given")
+    example = Example(keys, values, tuple(record.names), given)
     return FeedbackGiven(example, record.label, served_by(record))
 
 

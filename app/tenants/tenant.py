@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -14,8 +15,9 @@ import numpy as np
 from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, Served
 from app.learning.example import Example, Examples
+from app.learning.numbers import describe
 from app.learning.state import Outcome, TenantState, advance, advance_all
-from app.storage.event_codec import FeedbackRecord, decode, encode, fingerprint_of, packed_values
+from app.storage.event_codec import EncodedFeedbackRecord, FeedbackRecord, decode, encode, fingerprint_of, packed_values
 from app.storage.event_log import Draft, Duplicate, Entry, Position, next_chain
 from app.telemetry.counters import UNCOUNTED
 from app.tenants.errors import FeedbackForgotten, LogReplaced, TenantDamaged, UpdateVetoed
@@ -112,13 +114,24 @@ class Tenant:
             score, label = state.predict(example)
             self.counter.scored(time.perf_counter() - begin, score, label)
             return Verdict(label, score, state.version, algorithm, state.probability(score))
-        score, keys, contributions = state.model.score(example)
+        score, keys, contributions = state.model.explain(example)
         self.counter.scored(time.perf_counter() - begin, score, state.verdict(score))
         largest = np.lexsort((keys, -np.abs(contributions)))[:explain]
-        names = dict(zip(example.keys.tolist(), example.names, strict=True))
+        names = self._names_to_show(example)
         shown = [(keys[k].item(), contributions[k].item()) for k in largest if contributions[k] != 0.0]
         named = [(names.get(key) or state.names.name_of(key), value) for key, value in shown]
         return Verdict(state.verdict(score), score, state.version, algorithm, state.probability(score), named)
+
+    def _names_to_show(self, example: Example) -> dict[int, str]:
+        """Return the names of features by key; the name of an encoded number has the number and its range."""
+        names = dict(zip(example.keys.tolist(), example.names, strict=True))
+        if self.state.config.encodes_numbers:
+            given = slice(example.given)
+            for key, name, value in zip(
+                example.keys[given].tolist(), example.names[given], example.values[given].tolist(), strict=True
+            ):
+                names[key] = describe(name, value)
+        return names
 
     def predict_all(self, examples: Examples) -> list[Verdict]:
         """Score several examples in one kernel call; raise BadExample if one of them is refused."""
@@ -184,7 +197,10 @@ class Tenant:
             raise UpdateVetoed(example.keys.size, self.max_weights_moved)
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
-        record = FeedbackRecord(
+        make: Callable[..., FeedbackRecord] = FeedbackRecord
+        if example.given and self.state.model.numbers is not None:
+            make = partial(EncodedFeedbackRecord, given=example.given)
+        record = make(
             at_milliseconds=at_milliseconds,
             label=feedback.label,
             keys=example.keys.tobytes(),

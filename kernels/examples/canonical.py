@@ -19,7 +19,7 @@ BUCKETS_AT_MOST = 4096
 def canonical(keys: Keys, values: Floats, l2: bool, bias: np.uint64) -> tuple[Keys, Floats]:  # noqa: FBT001
     """Return one example's canonical keys and values; `bias` is the key of the bias feature, or 0 for none."""
     out_keys, out_values = np.empty(keys.size + 1, np.uint64), np.empty(keys.size + 1)
-    count = _canonical(keys, values, l2, bias, out_keys, out_values)
+    count = canonical_into(keys, values, l2, bias, out_keys, out_values)
     return out_keys[:count], out_values[:count]
 
 
@@ -37,13 +37,13 @@ def canonical_batch(
     out_keys, out_values = np.empty(keys.size + examples, np.uint64), np.empty(keys.size + examples)
     for i in range(examples):
         source, target = slice(starts[i], starts[i + 1]), out_starts[i]
-        count = _canonical(keys[source], values[source], l2, bias, out_keys[target:], out_values[target:])
+        count = canonical_into(keys[source], values[source], l2, bias, out_keys[target:], out_values[target:])
         out_starts[i + 1] = target + count
     return out_starts, out_keys[: out_starts[-1]], out_values[: out_starts[-1]]
 
 
 @inlined
-def _canonical(
+def canonical_into(
     keys: Keys,
     values: Floats,
     l2: bool,  # noqa: FBT001
@@ -51,6 +51,7 @@ def _canonical(
     out_keys: Keys,
     out_values: Floats,
 ) -> int:
+    """Write the canonical form of an example; return the number of its features."""
     _sort(keys, values, out_keys, out_values)
     count = _merge(out_keys, out_values, keys.size)
     if l2:

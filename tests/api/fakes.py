@@ -37,9 +37,8 @@ class FakeFeaturizer:
         text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
         words = dict.fromkeys(text[: self.longest].split(), 1.0)
         cut = [f"what comes after {self.longest} characters"] if len(text) > self.longest else []
-        return Extraction(
-            example_of({f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}), cut
-        )
+        features = {f"{kind}:{word}": value for word, value in words.items()} | {f"v{version}": 0.5}
+        return Extraction(example_of(features, is_given=False), cut)
 
 
 class FakeTenants:

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,10 @@ import numpy as np
 import pytest
 
 from app.cli import main
+from app.features.featurizer import features_of
+from app.learning.events import FeedbackGiven
+from app.learning.example import example_of_json, joined
+from app.learning.state import TenantState, apply
 from kernels.compiler import cache_folder
 from kernels.registry import ALGORITHMS
 
@@ -183,3 +188,56 @@ def test_verdicts_no_better_than_chance_are_announced(tmp_path: Path, capsys: Ou
     file.write_text("".join(f"{rng.choice([1, -1])} {rng.integers(1, 5)}:1\n" for _ in range(2000)))
     assert main(["evaluate", str(file)]) == 0
     assert "no better than chance" in capsys.readouterr().out
+
+
+def payments(path: Path, unit: float) -> Path:
+    rng = np.random.default_rng(0)
+    with path.open("w") as file:
+        for label in rng.choice([1, -1, -1, -1], size=1000).tolist():
+            amount = rng.lognormal(7.0 if label == 1 else 3.5, 0.7) * unit
+            line = {"label": label, "features": {"amount": amount, "hour": 12.5, "is_new": True}, "text": "a note"}
+            file.write(msgspec.json.encode(line).decode() + "\n")
+    return path
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_encoded_numbers_may_have_any_unit(tmp_path: Path, capsys: Output, unit: float) -> None:
+    path = payments(tmp_path / "payments.jsonl", unit)
+    main(["evaluate", str(path), "--algorithm", "cs-sol", "--numbers", "encoded", "--json"])
+    (encoded,) = msgspec.json.decode(capsys.readouterr().out)["results"]
+    main(["evaluate", str(path), "--algorithm", "cs-sol", "--json"])
+    (raw,) = msgspec.json.decode(capsys.readouterr().out)["results"]
+    assert encoded["config"]["numbers"] == "encoded"
+    assert raw["config"]["numbers"] == "raw"
+    assert encoded["balanced_accuracy"] > 0.95
+    assert unit == 1.0 or raw["balanced_accuracy"] < 0.8
+
+
+@pytest.mark.parametrize("shuffle", [[], ["--shuffle", "1"]])
+def test_a_file_is_learnt_as_the_service_learns(tmp_path: Path, capsys: Output, shuffle: list[str]) -> None:
+    path, model = payments(tmp_path / "payments.jsonl", 1.0), tmp_path / "model"
+    numbers = ["--numbers", "encoded"]
+    main(["evaluate", str(path), "--json", *numbers, *shuffle, "--max-features", "4194304"])
+    (evaluated,) = msgspec.json.decode(capsys.readouterr().out)["results"]
+    main(["train", str(path), "--out", str(model), *numbers, *shuffle, "--max-features", "4194304"])
+    assert evaluated["digest"] in capsys.readouterr().out
+    if not shuffle:
+        state = TenantState({"numbers": "encoded"})
+        for line in path.read_bytes().splitlines():
+            item = msgspec.json.decode(line)
+            given, note = example_of_json(msgspec.json.encode(item["features"])), features_of("text", item["text"])
+            apply(state, FeedbackGiven(joined(given, note.example), item["label"]))
+        assert state.digest == evaluated["digest"]
+    main(["inspect", str(model)])
+    assert re.search(r"amount [0-9,.]+-[0-9,.]+ ", capsys.readouterr().out)
+
+
+def test_numbers_of_a_libsvm_file_are_encoded(dataset: Path, capsys: Output) -> None:
+    main(["evaluate", str(dataset), "--numbers", "encoded", "--json"])
+    (result,) = msgspec.json.decode(capsys.readouterr().out)["results"]
+    assert result["features"] > 500  # 57 numbers have bins, two indicators have none
+
+
+def test_an_unknown_form_of_numbers_is_refused(dataset: Path, capsys: Output) -> None:
+    assert main(["evaluate", str(dataset), "--numbers", "binned"]) != 0
+    assert "numbers is 'binned'; it must be 'raw' or 'encoded'" in capsys.readouterr().err

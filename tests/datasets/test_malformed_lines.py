@@ -63,11 +63,11 @@ BAD = [
     ("jsonl", '{"features": {}}', "Object missing required field `label`"),
     ("jsonl", '{"label": 2, "features": {}}', "2 is not a label (1, -1 or 0)"),
     ("jsonl", '{"label": true, "features": {}}', "Expected `int`, got `bool` - at `$.label`"),
-    ("jsonl", '{"label": 1}', "a line must have exactly one of features, url, email and text"),
+    ("jsonl", '{"label": 1}', "a line must have features, one of url, email, text, or both"),
     (
         "jsonl",
-        '{"label": 1, "url": "a", "features": {}}',
-        "a line must have exactly one of features, url, email and text",
+        '{"label": 1, "url": "a", "text": "b"}',
+        "a line must have features, one of url, email, text, or both",
     ),
     (
         "jsonl",

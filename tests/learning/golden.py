@@ -8,28 +8,35 @@ from pathlib import Path
 
 import msgspec
 
+from app.learning.config import Value
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import example_of
 from app.learning.state import replay
 from kernels.registry import ALGORITHMS, load
 
 FILE = Path(__file__).parent / "golden.json"
+ENCODED: dict[str, Value] = {"numbers": "encoded"}
+ENTRIES: dict[str, dict[str, Value]] = {name: {"algorithm": name} for name in ALGORITHMS} | {
+    "cs-ssol, numbers encoded": {"algorithm": "cs-ssol", **ENCODED},
+    "cs-sol, numbers encoded": {"algorithm": "cs-sol", **ENCODED},
+    "cs-sol, numbers encoded, threshold auto": {"algorithm": "cs-sol", **ENCODED, "threshold": "auto"},
+}
 WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
 
 
-def golden_log(algorithm: str) -> Iterator[Event]:
+def golden_log(entry: str) -> Iterator[Event]:
     """A log of feedback, settings and removals from our own generator, so that no library can change it."""
-    yield TenantConfigured({"algorithm": algorithm})
+    yield TenantConfigured(ENTRIES[entry])
     yield from _feedback(seed=1, examples=1500)
-    options = load(algorithm).options | {"bias"}
+    options = load(str(ENTRIES[entry]["algorithm"])).options | {"bias"}
     yield TenantConfigured({name: value for name, value in WISHES.items() if name in options})
     yield from _feedback(seed=2, examples=1500)
     yield FeaturesRemoved(weight_at_most=0.01, evidence_at_most=1.0)
     yield from _feedback(seed=3, examples=500)
 
 
-def digests(algorithms: Iterable[str]) -> dict[str, str]:
-    return {algorithm: replay(golden_log(algorithm)).digest for algorithm in algorithms}
+def digests(entries: Iterable[str]) -> dict[str, str]:
+    return {entry: replay(golden_log(entry)).digest for entry in entries}
 
 
 def _feedback(seed: int, examples: int) -> Iterator[Event]:
@@ -50,4 +57,4 @@ def _numbers(seed: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests(ALGORITHMS))) + b"\n")
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(digests(ENTRIES))) + b"\n")

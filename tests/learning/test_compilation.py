@@ -12,6 +12,9 @@ from app.learning.snapshot.model_file import decode, encode
 from app.learning.state import TenantState, advance, advance_all
 from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
 
+from app.learning.summary import top_weights
+from app.storage.event_codec import EncodedFeedbackRecord
+
 state = TenantState()
 text = b'{"a": 1, "%s": 0.1234567890123456}'
 for kind in (bytes, bytearray, memoryview):
@@ -32,6 +35,20 @@ advance(state, TenantConfigured({"bias": True}))
 restored = decode(*encode(copy_state(state, room=allocate_for(state))))
 advance_all(restored, [FeedbackGiven(example_of({f"f{i}": 1.0}), 1) for i in range(100)])
 decode(*encode(copy_state(restored)))
+encoding = TenantState({"numbers": "encoded"})
+for kind in (bytes, bytearray):
+    example = example_of_json(kind(text % b"name"))
+    encoding.predict(example), encoding.model.explain(example)
+    advance(encoding, FeedbackGiven(example, 1))
+for values in (example.values, np.array([0.5, 2.0]), np.ones(2)):
+    record = EncodedFeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values), given=2)
+    event = decode_event(encode_event(record))
+    encoding.predict(event.example)
+    advance(encoding, event)
+    advance_all(encoding, [event, event])
+encoding.predict_all(examples_of_json([text, b'{"b":2}', memoryview(b'{"c":0.5}')]))
+advance_all(encoding, [FeedbackGiven(example_of({f"f{i}": 1.0 + i}), 1) for i in range(100)])
+decode(*encode(copy_state(encoding))), encoding.digest, top_weights(encoding, 5)
 list(restored.names), restored.model.survey(), restored.digest
 """
 

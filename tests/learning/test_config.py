@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "objective": ("arow", [None, "balanced", "error"], ["", "BALANCED", "accuracy", 0, 1, True, 1.0, [], {}]),
     "max_features": ("arow", [1, 1 << 31], [*WHOLE_REFUSED, (1 << 31) + 1]),
     "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
+    "numbers": ("arow", ["raw", "encoded"], [*CHOICE_REFUSED, True, "Encoded"]),
     "featurizer": ("arow", list(FEATURIZERS), [*WHOLE_REFUSED, FEATURIZERS[-1] + 1]),
 }
 ACCEPTED = [(name, algorithm, value) for name, (algorithm, fine, _) in CASES.items() for value in fine]

@@ -10,7 +10,7 @@ GOLDEN = msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
 ON_A_GENERIC_PROCESSOR = """
 from app.learning.state import replay
 from tests.learning.golden import golden_log
-print(*(replay(golden_log(name)).digest for name in ("cs-ssol", "ftrl")))
+print(*(replay(golden_log(name)).digest for name in ("cs-ssol", "ftrl", "cs-sol, numbers encoded, threshold auto")))
 """
 
 
@@ -23,4 +23,5 @@ def test_a_generic_processor_computes_the_same_bits() -> None:
     answer = subprocess.run(
         [sys.executable, "-c", ON_A_GENERIC_PROCESSOR], capture_output=True, check=True, env=environment, text=True
     )
-    assert answer.stdout.split() == [GOLDEN["cs-ssol"], GOLDEN["ftrl"]]
+    names = ("cs-ssol", "ftrl", "cs-sol, numbers encoded, threshold auto")
+    assert answer.stdout.split() == [GOLDEN[name] for name in names]

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
-from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode, packed_values
+from app.storage.event_codec import (
+    ConfigRecord,
+    EncodedFeedbackRecord,
+    FeedbackRecord,
+    RemovalRecord,
+    decode,
+    encode,
+    packed_values,
+)
 
 WHOLE = msgspec.msgpack.encode(["feedback", 1, 1, b"", b"", [], *9 * [None]])
 NESTED = b"\xdc\x00\xff" + WHOLE[1:] + 100_000 * b"\x91"  # after the last field
@@ -26,6 +34,26 @@ def test_feedback_round_trips_bit_for_bit(values: np.ndarray, label: int) -> Non
 @pytest.mark.parametrize(("values", "size"), [([1.0, 1.0], 0), ([0.5, 3.0], 8), ([0.1, 1.0], 16), ([1e60, 1.0], 16)])
 def test_values_are_packed_in_the_fewest_exact_bytes(values: list[float], size: int) -> None:
     assert len(packed_values(np.array(values))) == size
+
+
+def test_the_caller_s_features_are_counted_only_where_numbers_are_encoded() -> None:
+    keys = np.array([5, 6], np.uint64).tobytes()
+    given, other = (decode(encode(record(1, 1, keys, b""))) for record in (EncodedFeedbackRecord, FeedbackRecord))
+    marked = decode(encode(EncodedFeedbackRecord(1, 1, keys, b"", given=2)))
+    assert [event.example.given for event in (given, other, marked) if isinstance(event, FeedbackGiven)] == [0, 0, 2]
+    assert (
+        len(msgspec.msgpack.decode(encode(FeedbackRecord(1, 1, keys, b"")))) == len(msgspec.msgpack.decode(WHOLE)) - 1
+    )
+
+
+@pytest.mark.parametrize("given_count", [-1, 3, (1 << 64) - 1])
+def test_more_given_features_than_there_are_is_refused(given_count: int) -> None:
+    keys = np.array([5, 6], np.uint64).tobytes()
+    payload = msgspec.msgpack.encode(
+        [*msgspec.msgpack.decode(encode(EncodedFeedbackRecord(1, 1, keys, b"")))[:-1], given_count]
+    )
+    with pytest.raises((msgspec.MsgspecError, ValueError)):
+        decode(payload)
 
 
 def test_other_events_round_trip() -> None:

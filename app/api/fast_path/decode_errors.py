@@ -8,6 +8,7 @@ from app.learning.errors import short_repr
 ALLOWED: Final = {  # by field; `tests/api/fast_path/test_decode_errors.py` compares it with the messages
     "tenant": "a string, the name of a tenant",
     "features": "an object of names and values",
+    "found": "an object of names and values",  # only in kept predictions
     "url": "a string",
     "email": 'a string or {"base64": "..."}',
     "base64": "a string, the e-mail as base64",

@@ -5,16 +5,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from app.api.errors import BadInput, TooLarge
-from app.api.fast_path.messages import NO_FEATURES, EmailBytes, FeedbackItem, Input
+from app.api.fast_path.messages import EmailBytes, FeedbackItem, Input, KeptInput
 from app.api.schemas.names import is_id, is_tenant_name
 from app.features.featurizer import KINDS, Kind
 from app.learning.errors import BadExample, short_repr
-from app.learning.example import LONGEST_TEXT, Example, example_of_json, longest_name
+from app.learning.example import LONGEST_TEXT, Example, example_of_json, joined, longest_name
 
-INPUTS = ("features", *KINDS)
+INPUTS = f"features, one of {', '.join(KINDS)}, or both"
+FEEDBACK_INPUTS = f"{INPUTS}; or only a prediction_id"
 
 
 def check_tenant_name(name: str) -> str:
@@ -41,12 +43,18 @@ def tenant_of(item: Input, batch_tenant: str | None) -> str:
 
 
 def example_from(item: Input, max_features: int, max_name_bytes: int = LONGEST_TEXT) -> Example:
-    """Return the example of an input that is given by its features."""
-    if not item.features or not (item.url is item.email is item.text is UNSET):
-        refuse_inputs(item)
+    """Return the example of the features that a caller gave."""
     example = example_of_json(item.features)
     check_example(item, example, max_features, max_name_bytes)
     return example
+
+
+def kept_example(kept: KeptInput, max_features: int) -> Example:
+    """Return the example of a kept prediction, exactly as it was scored."""
+    if not kept.found:
+        return example_from(kept, max_features)
+    found = msgspec.structs.replace(example_of_json(kept.found), given=0)
+    return joined(example_of_json(kept.features), found) if kept.features else found
 
 
 def check_example(item: Input, example: Example, max_features: int, max_name_bytes: int) -> None:
@@ -71,7 +79,7 @@ def may_exceed_name_limit(item: Input, max_name_bytes: int) -> bool:
 def raw_input_of(item: Input) -> tuple[Kind, str | bytes]:
     """Return the kind of the raw input, and the input."""
     given = [(kind, raw) for kind in KINDS if (raw := getattr(item, kind)) is not UNSET]
-    if len(given) != 1 or item.features:
+    if len(given) != 1:
         refuse_inputs(item)
     kind, raw = given[0]
     return kind, raw.base64 if isinstance(raw, EmailBytes) else raw
@@ -98,11 +106,10 @@ def check_id(name: str, value: str) -> str:
 
 
 def refuse_inputs(item: Input) -> NoReturn:
-    """Raise BadInput: there is not exactly one input."""
-    given = [name for name in INPUTS if getattr(item, name) is not UNSET and getattr(item, name) is not NO_FEATURES]
+    """Raise BadInput: there is no input, or more than one raw input."""
+    given = [name for name in KINDS if getattr(item, name) is not UNSET]
     found = f"both {' and '.join(map(repr, given))} are given" if given else "no input is given"
-    allowed = (*INPUTS, "prediction_id") if isinstance(item, FeedbackItem) else INPUTS
-    raise BadInput(f"{found}; send exactly one of {', '.join(allowed)}")
+    raise BadInput(f"{found}; send {FEEDBACK_INPUTS if isinstance(item, FeedbackItem) else INPUTS}")
 
 
 def refuse_size(features: int, max_features: int) -> NoReturn:

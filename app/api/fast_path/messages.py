@@ -20,7 +20,7 @@ class EmailBytes(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Exactly one of four inputs. The features stay JSON until a kernel reads them."""
+    """Features, a raw input, or both. The features stay JSON until a kernel reads them."""
 
     tenant: str | UnsetType = UNSET
     features: Raw = NO_FEATURES
@@ -34,6 +34,12 @@ class PredictItem(Input, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     explain: Annotated[int, Meta(ge=0, le=100)] = 0
     keep: bool = True
+
+
+class KeptInput(PredictItem, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The input of a kept prediction; `found` has the features of a raw input, beside those that the caller gave."""
+
+    found: Raw = NO_FEATURES
 
 
 class PredictMessage(PredictItem, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -138,6 +144,7 @@ class NamedTenant(Struct, frozen=True):
 input_decoder = msgspec.json.Decoder(Input)
 predict_decoder = msgspec.json.Decoder(PredictMessage)
 predict_item_decoder = msgspec.json.Decoder(PredictItem)
+kept_decoder = msgspec.json.Decoder(KeptInput)
 feedback_decoder = msgspec.json.Decoder(FeedbackMessage)
 feedback_item_decoder = msgspec.json.Decoder(FeedbackItem)
 named_tenant_decoder = msgspec.json.Decoder(NamedTenant)

@@ -165,7 +165,7 @@ async def _predict_one(
     try:
         item = decode(predict_item_decoder, given) if isinstance(given, Raw) else given
         tenant_of(item, tenant.name)
-        if item.features:
+        if item.features and item.url is item.email is item.text is UNSET:
             return predict_features(backend, tenant, item, input_bytes(item))
         return await predict_raw_input(backend, tenant, item)
     except Exception as error:  # noqa: BLE001 - it stands in the item's place, and is logged if unexpected

@@ -50,7 +50,7 @@ async def show_features(
     version = NEWEST
     if message.tenant is not UNSET:  # the tenant must exist; this does not create it
         version = (await tenants.hold(check_tenant_name(message.tenant), create=False)).state.config.featurizer
-    if message.features:
+    if message.features and message.url is message.email is message.text is UNSET:
         limits = backend.limits
         given = example_from(message, limits.max_features_per_example, limits.max_feature_name_bytes)
         return FeaturesResponse(kind="features", featurizer=version, features=by_name(given))

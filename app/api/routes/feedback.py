@@ -16,14 +16,14 @@ from app.api.dependencies import needs, tenants_of
 from app.api.documentation import USING_TENANT, body, example, json_body, parameter, refusals
 from app.api.errors import BadInput, ClientGone
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
-from app.api.fast_path.inputs import INPUTS, check_id, check_ids, check_tenant_name, example_from
+from app.api.fast_path.inputs import FEEDBACK_INPUTS, check_id, check_ids, check_tenant_name, example_from, kept_example
 from app.api.fast_path.mails import mail_with_label
 from app.api.fast_path.messages import (
     FeedbackItem,
     LearntFeedback,
     ServedVerdict,
     feedback_decoder,
-    predict_item_decoder,
+    kept_decoder,
 )
 from app.api.fast_path.raw_inputs import featurize
 from app.api.fast_path.time_slice import TimeSlice
@@ -187,15 +187,13 @@ def _resolve_at_once(backend: Backend, context: RequestContext, item: Parsed) ->
     try:
         check_ids(item)
         if item.prediction_id is UNSET:
-            if not item.features:
+            if not item.features or not (item.url is item.email is item.text is UNSET):
                 return None
             limits = backend.limits
             example = example_from(item, limits.max_features_per_example, limits.max_feature_name_bytes)
             return _feedback(context, item, example)
         if item.features or not (item.url is item.email is item.text is UNSET):
-            raise BadInput(
-                f"both a prediction_id and an input are given; send exactly one of {', '.join(INPUTS)}, prediction_id"
-            )
+            raise BadInput(f"both a prediction_id and an input are given; send {FEEDBACK_INPUTS}")
     except SluiceError as error:
         return error
     return None
@@ -207,8 +205,8 @@ async def _recall(backend: Backend, context: RequestContext, tenant: Tenant, ite
     assert isinstance(item.prediction_id, str)
     try:
         kept = await backend.predictions.recall(tenant.name, item.prediction_id)
-        given = decode(predict_item_decoder, kept.given)
-        example = example_from(given, backend.limits.max_features_per_example)
+        given = decode(kept_decoder, kept.given)
+        example = kept_example(given, backend.limits.max_features_per_example)
     except PredictionExpired as expired:
         return await _answer_again(context, tenant, item) or expired
     except SluiceError as error:

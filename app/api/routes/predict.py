@@ -23,7 +23,7 @@ from app.api.documentation import (
     refusals,
 )
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
-from app.api.fast_path.inputs import check_example, check_tenant_name, refuse_inputs
+from app.api.fast_path.inputs import check_example, check_tenant_name
 from app.api.fast_path.mails import mail_to_predict
 from app.api.fast_path.messages import Contribution, Prediction, PredictItem, predict_decoder
 from app.api.fast_path.raw_inputs import featurize, kept_form
@@ -48,8 +48,8 @@ MAIL_TENANT = parameter("tenant", {"type": "string", "pattern": TENANT_PATTERN},
 @router.post(
     "/predict",
     summary="Score one input",
-    description="Says whether an input is an anomaly. Nothing is learnt, and the store is not used. Send exactly one "
-    "of `features`, `url`, `email` and `text`. An e-mail may also be the whole body, as `message/rfc822`: then the "
+    description="Says whether an input is an anomaly. Nothing is learnt, and the store is not used. Send `features`, "
+    "one of `url`, `email` and `text`, or both. An e-mail may also be the whole body, as `message/rfc822`: then the "
     "query has the other fields. With JSON, send no query parameters.",
     dependencies=[needs("predict")],
     response_model=PredictResponse,
@@ -87,7 +87,7 @@ async def predict(request: Request) -> Answer:
     context.tenant = message.tenant
     tenants = backend.tenants if context.key is None else tenants_of(request)
     tenant = tenants.held(message.tenant) or await tenants.hold(check_tenant_name(message.tenant))
-    if message.features:
+    if message.features and message.url is message.email is message.text is UNSET:
         assert isinstance(read, bytes)
         return Answer(encode(predict_features(backend, tenant, message, read)))
     return Answer(encode(await predict_raw_input(backend, tenant, message)))
@@ -96,8 +96,6 @@ async def predict(request: Request) -> Answer:
 def predict_features(backend: Backend, tenant: Tenant, item: PredictItem, given: bytes) -> Prediction:
     """Score features, and keep what was given for feedback by prediction_id."""
     limits = backend.limits
-    if not (item.url is item.email is item.text is UNSET):
-        refuse_inputs(item)
     example = example_of_json(item.features)
     max_features, max_name_bytes = limits.max_features_per_example, limits.max_feature_name_bytes
     if not 0 < example.keys.size <= max_features or len(item.features) > max_name_bytes:
@@ -107,10 +105,14 @@ def predict_features(backend: Backend, tenant: Tenant, item: PredictItem, given:
 
 
 async def predict_raw_input(backend: Backend, tenant: Tenant, item: PredictItem) -> Prediction:
-    """Score a raw input, and keep its features."""
-    found = await featurize(backend, item, tenant.state.config.featurizer)
+    """Score a raw input, with the features beside it if there are any, and keep its features."""
+    config = tenant.state.config
+    found = await featurize(backend, item, config.featurizer)
     verdict = tenant.predict(found.example, item.explain)
-    kept = backend.predictions.keep(tenant, kept_form(found.example), verdict) if item.keep else None
+    kept = None
+    if item.keep:
+        form = kept_form(found.example, item.features, encodes_numbers=config.encodes_numbers)
+        kept = backend.predictions.keep(tenant, form, verdict)
     return prediction_of(tenant, verdict, kept, found.cut)
 
 

@@ -154,7 +154,7 @@ class _LineScorer:
             item = decode(predict_item_decoder, given)
             name = tenant_of(item, self._batch_tenant)
             tenant = self._tenants.held(name) or await self._tenants.hold(check_tenant_name(name))
-            if item.features:
+            if item.features and item.url is item.email is item.text is UNSET:
                 return predict_features(self.backend, tenant, item, given)
             return await predict_raw_input(self.backend, tenant, item)
         except Exception as error:  # noqa: BLE001 - it stands in the line's place, and is logged if unexpected

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
-from app.api.schemas.inputs import INPUTS, InputItem
+from app.api.schemas.inputs import InputItem
 from app.api.schemas.names import Id, Number, RequestModel, ResponseModel, TenantName, optional
 from app.api.schemas.predictions import NO_CUT, Cut, Label
 from app.api.schemas.problems import ItemErrorResponse
@@ -22,14 +22,9 @@ class FeedbackItem(InputItem):
     feedback_id: Annotated[Id | None, Field(description=FEEDBACK_ID_DESCRIPTION)] = None
     moderator: Annotated[Id | None, Field(description=MODERATOR_DESCRIPTION)] = None
 
-    @classmethod
-    def inputs(cls) -> tuple[str, ...]:
-        """Return the fields that can be the input."""
-        return (*INPUTS, "prediction_id")
-
 
 class FeedbackRequest(FeedbackItem):
-    """A label: for a `prediction_id`, or for one of `features`, `url`, `email` and `text`."""
+    """A label: for a `prediction_id`, or for `features`, one of `url`, `email` and `text`, or both."""
 
     tenant: TenantName
 

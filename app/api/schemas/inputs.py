@@ -1,4 +1,4 @@
-"""What can be scored or learnt: features, a URL, an e-mail, or a text."""
+"""What can be scored or learnt: features, and a URL, an e-mail, or a text."""
 
 from binascii import a2b_base64
 from typing import Annotated, Any, Self
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from app.api.schemas.names import RequestModel, TenantName, optional
 from kernels.examples.canonical import LARGEST_VALUE
 
-INPUTS = ("features", "url", "email", "text")
+RAW_INPUTS = ("url", "email", "text")
 FeatureName = Annotated[str, Field(min_length=1)]
 FeatureNumber = Annotated[float, Field(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 Features = Annotated[dict[FeatureName, FeatureNumber | bool | str], Field(min_length=1)]
@@ -30,7 +30,7 @@ class EmailBytes(RequestModel):
 
 
 class InputItem(RequestModel):
-    """Exactly one of `features`, `url`, `email` and `text`."""
+    """`features`, one of `url`, `email` and `text`, or both."""
 
     features: Features = optional(
         "Feature names and their values: finite numbers; `true` is 1, `false` leaves the feature out, and "
@@ -44,18 +44,14 @@ class InputItem(RequestModel):
 
     @model_validator(mode="after")
     def check_inputs(self) -> Self:
-        """Refuse a body without an input, or with two."""
-        given = [name for name in self.inputs() if name in self.model_fields_set]
-        if len(given) != 1:
-            raise ValueError(f"send exactly one of {', '.join(self.inputs())}")
-        if "features" in given:
+        """Refuse a body without an input, with two raw inputs, or with an input beside a prediction_id."""
+        raw = [name for name in RAW_INPUTS if name in self.model_fields_set]
+        has_features, has_id = "features" in self.model_fields_set, "prediction_id" in self.model_fields_set
+        if len(raw) > 1 or has_id == bool(raw or has_features):
+            raise ValueError("send features, one of url, email and text, or both; for feedback or only a prediction_id")
+        if has_features:
             feature_numbers(self.features)
         return self
-
-    @classmethod
-    def inputs(cls) -> tuple[str, ...]:
-        """Return the fields that can be the input."""
-        return INPUTS
 
 
 class FeaturesRequest(InputItem):

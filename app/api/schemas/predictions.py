@@ -32,7 +32,7 @@ class PredictItem(InputItem):
 
 
 class PredictRequest(PredictItem):
-    """An input to score: exactly one of `features`, `url`, `email` and `text`."""
+    """An input to score: `features`, one of `url`, `email` and `text`, or both."""
 
     tenant: TenantName
 

@@ -66,6 +66,7 @@ class TenantSettings(RequestModel):
     max_features: Whole = ALWAYS
     keep_predictions: Flag = ALWAYS
     featurizer: Whole = ALWAYS
+    numbers: Text = ALWAYS
 
     @model_validator(mode="before")
     @classmethod

@@ -96,6 +96,8 @@ def _print_file(chosen: Namespace) -> None:
 def _lines(batch: Batch) -> Iterator[str]:
     values, starts = batch.values.tolist(), batch.starts.tolist()
     for number, label in enumerate(batch.labels.tolist()):
-        places = range(starts[number], starts[number + 1])
-        line = {"label": int(label), "features": {batch.name_at(place): values[place] for place in places}}
-        yield msgspec.json.encode(line).decode() + "\n"
+        features: dict[str, float] = {}
+        for place in range(starts[number], starts[number + 1]):
+            name = batch.name_at(place)
+            features[name] = features.get(name, 0.0) + values[place]
+        yield msgspec.json.encode({"label": int(label), "features": features}).decode() + "\n"

@@ -25,6 +25,7 @@ from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, apply
+from app.learning.summary import top_weights
 from app.storage.embedded.signals import interrupts_blocked
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
 from kernels.compiler import cache_folder
@@ -52,6 +53,7 @@ def warm(_: Namespace) -> None:
                 tasks = {pool.submit(_read_samples): "reading"}
                 tasks |= {pool.submit(_use_names): "names"}
                 tasks |= {pool.submit(_calibrate): "calibration"}
+                tasks |= {pool.submit(_encode_numbers): "numbers"}
                 tasks |= {pool.submit(_turn_into_features): "featurizers"}
                 tasks |= {pool.submit(_use, name): name for name in ALGORITHMS}
             _show_progress(tasks)
@@ -84,7 +86,7 @@ def _read_samples() -> None:
             path = Path(folder) / name
             path.write_text(text)
             for batch in read(path, on_error="skip"):
-                TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels)
+                TenantState().learn_batch(batch.starts, batch.keys, batch.values, batch.labels, batch.given)
 
 
 def _turn_into_features() -> None:
@@ -119,6 +121,20 @@ def _use_names() -> None:
     restored = load(b"".join(dump(state)))
     apply(restored, FeedbackGiven(example_of({"c": 1.0}), label=1))
     load(b"".join(dump(restored)))
+
+
+def _encode_numbers() -> None:
+    """Score and learn numbers of a request, of a file and of a log, whose arrays may be read-only memory."""
+    state = TenantState({"numbers": "encoded"})
+    given = example_of_json(JSON_SAMPLE)
+    keys, values = np.frombuffer(given.keys.tobytes(), np.uint64), np.frombuffer(given.values.tobytes())
+    for example in (given, Example(keys, given.values, given.names, 2), Example(keys, values, given.names, 2)):
+        state.predict(example)
+        apply(state, FeedbackGiven(example, label=1))
+        advance_all(state, [FeedbackGiven(example, label=1)])
+    _score_many(state)
+    apply(state, FeedbackGiven(example_of({f"f{i}": 2.0 + i for i in range(FEATURES)}), label=-1))
+    top_weights(load(b"".join(dump(state))), 10)
 
 
 def _use(algorithm: str) -> None:

@@ -1,4 +1,4 @@
-"""JSON lines with a label and one of features, url, email and text; other fields are ignored."""
+"""JSON lines with a label and features, one of url, email and text, or both; other fields are ignored."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from app.datasets.errors import LineErrors, MalformedLine
 from app.datasets.parsers.lines import parse_lines
 from app.features.featurizer import KINDS, Kind, features_of
 from app.learning.errors import BadExample
-from app.learning.example import Example, example_of_json
+from app.learning.example import Example, example_of_json, joined
 from kernels.text.parser import LONGEST_NAME_BYTES
 
 LABELS = {1: 1.0, -1: -1.0, 0: -1.0}
@@ -18,7 +18,7 @@ RawInput = str | msgspec.UnsetType
 
 
 class Line(msgspec.Struct):
-    """One line: the label and exactly one other field."""
+    """One line: the label, and features, a raw input, or both."""
 
     label: int
     features: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -45,13 +45,11 @@ def _add(featurizer: int, builder: BatchBuilder, text: bytes) -> None:
     if line.label not in LABELS:
         raise MalformedLine(f"{line.label} is not a label (1, -1 or 0)")
     raw_inputs = line.raw_inputs()
-    if len(raw_inputs) + (line.features is not msgspec.UNSET) != 1:
-        raise MalformedLine(f"a line must have exactly one of features, {', '.join(KINDS[:-1])} and {KINDS[-1]}")
-    if line.features is not msgspec.UNSET:
-        builder.add(LABELS[line.label], _example(line.features))
-    else:
-        ((kind, raw),) = raw_inputs
-        builder.add(LABELS[line.label], features_of(kind, raw, featurizer).example)
+    examples = [] if line.features is msgspec.UNSET else [_example(line.features)]
+    if len(raw_inputs) > 1 or not (raw_inputs or examples):
+        raise MalformedLine(f"a line must have features, one of {', '.join(KINDS)}, or both")
+    examples += [features_of(kind, raw, featurizer).example for kind, raw in raw_inputs]
+    builder.add(LABELS[line.label], joined(*examples) if len(examples) > 1 else examples[0])
 
 
 def _decode(text: bytes) -> Line:

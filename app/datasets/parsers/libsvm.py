@@ -35,7 +35,7 @@ def parse(block: Block, errors: LineErrors) -> Batch:
     parsed = scan(block, parse_libsvm, count(np.frombuffer(text, np.uint8), COLON), errors)
     reread(parsed, lambda start: _value_at(text, start))
     names = IndexNames(text, parsed.name_starts)
-    return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names)
+    return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names, given=np.diff(parsed.starts))
 
 
 def _value_at(text: bytes, start: int) -> float:

@@ -41,7 +41,7 @@ def parse(block: Block, errors: LineErrors) -> Batch:
     parsed = scan(block, parse_vw, blanks, errors)
     reread(parsed, lambda start: _value_at(block.text, start))
     names = NamespacedNames(block.text, parsed.name_starts)
-    return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names)
+    return Batch(parsed.starts, parsed.keys, parsed.values, parsed.labels, names, given=np.diff(parsed.starts))
 
 
 def _value_at(text: bytes, start: int) -> float:

@@ -31,7 +31,7 @@ def email_features(raw: bytes) -> Extraction:
     features = dict.fromkeys(_pairs("subj", subject) + _pairs("body", body), PAIR)
     features |= dict.fromkeys(_prefixed("subj", subject) + _prefixed("body", body) + others, OTHER)
     features |= dict.fromkeys(origin, ORIGIN)
-    return Extraction(example_of(features), tuple(dict.fromkeys(mail.cut)))
+    return Extraction(example_of(features, is_given=False), tuple(dict.fromkeys(mail.cut)))
 
 
 def _first(words: list[str], cut: list[str]) -> list[str]:

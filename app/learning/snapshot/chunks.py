@@ -14,7 +14,7 @@ from app.learning.names import Names, Run
 from kernels.arrays import Ends, Floats, Ints, Keys
 from kernels.table.layout import range_starts
 
-ROWS, DENSE, NAMES = "rows", "dense", "names"
+ROWS, DENSE, NAMES, NUMBERS = "rows", "dense", "names", "numbers"
 CHUNK_BITS = 12  # about 4,096 rows or names in a chunk
 ASCENDING, DESCENDING = np.uint64(0), ~np.uint64(0)
 KEY_BYTES, LENGTH_BYTES = 8, 4

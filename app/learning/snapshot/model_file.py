@@ -14,10 +14,12 @@ import numpy as np
 from app.learning.calibration import decode_histograms
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
+from app.learning.numbers import WIDTH
 from app.learning.prequential import MOST_COUNTED
 from app.learning.snapshot.chunks import (
     DENSE,
     NAMES,
+    NUMBERS,
     ROWS,
     Data,
     decode_dense,
@@ -59,6 +61,7 @@ class Header(msgspec.Struct, frozen=True):
     chunks: list[Chunk]
     drift: list[list[int]] = []  # absent in snapshots from before there were detectors
     calibration: bytes = b""  # only with an objective
+    number_bits: int = 0  # of the table of statistics; 0 if numbers are not encoded
 
 
 def encode(copy: StateCopy) -> tuple[bytes, Callable[[Chunk], Data]]:
@@ -86,6 +89,7 @@ def encode(copy: StateCopy) -> tuple[bytes, Callable[[Chunk], Data]]:
         chunks=chunks,
         drift=encode_detectors(counts.detectors),
         calibration=b"" if counts.histograms is None else counts.histograms.tobytes(),
+        number_bits=copy.number_bits,
     )
     return msgspec.json.encode(header), lambda chunk: pieces[chunk.kind, chunk.index]
 
@@ -99,7 +103,7 @@ def changed_chunks(header: bytes, older: bytes) -> list[Chunk]:
 def decode(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> TenantState:
     """Rebuild the state; BadSnapshot if anything is missing or damaged."""
     parsed = read_header(header)
-    pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: []}
+    pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: [], NUMBERS: []}
     for chunk in parsed.chunks:
         data = chunk_bytes(chunk)
         if len(data) != chunk.size or _hash(data) != chunk.hash:
@@ -164,6 +168,7 @@ def _pieces(copy: StateCopy) -> Iterator[tuple[str, int, Data]]:
     yield from ((ROWS, index, data) for index, data in row_chunks(copy.rows))
     yield from ((DENSE, index, data) for index, data in dense_chunks(copy.dense))
     yield from ((NAMES, index, data) for index, data in name_chunks(copy.names))
+    yield from ((NUMBERS, index, data) for index, data in row_chunks(copy.numbers))
 
 
 def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
@@ -177,6 +182,9 @@ def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
             state.prequential.histograms = decode_histograms(parsed.calibration)
         state.use_threshold()
         state.names.restore(decode_names(pieces[NAMES]))
+        if state.model.numbers is not None:
+            statistics = np.frombuffer(bytearray().join(pieces[NUMBERS])).reshape(-1, WIDTH)
+            state.model.numbers.restore(parsed.number_bits, statistics)
         state.version = _checked_version(parsed.version)
     except (ValueError, TypeError, IndexError, OverflowError, BadSetting) as error:
         raise BadSnapshot(f"the model is intact, but this version of Sluice cannot use it: {error}") from None

@@ -29,19 +29,23 @@ class StateCopy:
     dense: Floats
     dense_size: int
     names: Names
+    numbers: Floats  # rows of statistics
+    number_bits: int  # 0 if numbers are not encoded
     extra: Mapping[str, str]
 
     @property
     def digest(self) -> str:
         """The digest of the state."""
         return compute_digest(
-            self.version, self.config, self.counts, [self.tally[: totals.BITS], self.rows, self.dense]
+            self.version, self.config, self.counts, [self.tally[: totals.BITS], self.rows, self.dense, self.numbers]
         )
 
     @property
     def is_finite(self) -> bool:
         """Whether it can be loaded again. The first column holds keys, which may look like NaN."""
-        return all(np.isfinite(array).all() for array in (self.tally, self.rows[:, 1:], self.dense))
+        return all(
+            np.isfinite(array).all() for array in (self.tally, self.rows[:, 1:], self.dense, self.numbers[:, 1:])
+        )
 
 
 def allocate_for(state: TenantState) -> Floats:
@@ -69,6 +73,8 @@ def copy_state(state: TenantState, extra: Mapping[str, str] | None = None, room:
         dense=model.dense_in_use.copy(),
         dense_size=len(model.dense.T),
         names=state.names.copy(),
+        numbers=np.empty((0, 1)) if model.numbers is None else model.numbers.rows(),
+        number_bits=0 if model.numbers is None else model.numbers.bits,
         extra=dict(extra or {}),
     )
 

@@ -153,4 +153,7 @@ async def test_a_label_is_needed(service: Service) -> None:
 async def test_feedback_needs_an_input(service: Service) -> None:
     answer = await service.client.post("/feedback", json={"tenant": "acme", "label": 1})
     assert answer.status_code == 422
-    assert "no input is given; send exactly one of features, url, email, text, prediction_id" in answer.json()["detail"]
+    assert (
+        "no input is given; send features, one of url, email, text, or both; or only a prediction_id"
+        in answer.json()["detail"]
+    )
