@@ -7,7 +7,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
 - A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
-- New settings of a tenant: `objective`; `threshold` may be `auto`.
+- New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -47,6 +47,8 @@ INTENDED = {
         for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
         for field in ("health", "threshold")
     ),
+    # A setting that was added.
+    "put /tenants/{tenant} request application/json .numbers",
 }
 
 
