@@ -58,7 +58,7 @@ from app.tenants.measurements import Measurements
 from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
-from app.tenants.rules import FeatureLimit, Rules
+from app.tenants.rules import FeatureLimit, Rules, settings_of_new_tenants
 from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
 
 logger = logging.getLogger("sluice")
@@ -244,6 +244,7 @@ def _warm() -> None:
 def _rules(settings: Settings) -> Rules:
     return Rules(
         auto_create=settings.auto_create_tenants,
+        first_settings=settings_of_new_tenants(settings.default_algorithm),
         max_weights_moved=settings.max_weights_moved,
         max_concurrent_exports=settings.max_concurrent_exports,
         features=FeatureLimit(settings.max_features_per_tenant),

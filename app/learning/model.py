@@ -161,15 +161,14 @@ class Model:
     def _canonical(self, example: Example, *, learning: bool = False) -> tuple[Keys, Floats]:
         if self._limited:
             self._check_size(example.values)
-        numbers, given = self.numbers, example.given
+        numbers, keys, values, given = self.numbers, example.keys, example.values, example.given
         if numbers is None or not given:
-            return canonical(example.keys, example.values, self._l2, self._bias)
+            return canonical(keys, values, self._l2, self._bias)
+        if not learning:
+            return encode_one(keys, values, given, numbers.memory.rows, numbers.tally, self._l2, self._bias)
         while True:
-            table = numbers.memory.rows, numbers.tally
-            if not learning:
-                return encode_one(example.keys, example.values, given, *table, self._l2, self._bias)
             found = encode_and_count_one(
-                example.keys, example.values, given, *table, self._settings, self._l2, self._bias
+                keys, values, given, numbers.memory.rows, numbers.tally, self._settings, self._l2, self._bias
             )
             if numbers.tally[totals.OUTCOME] != totals.TABLE_FULL:
                 return found

@@ -130,13 +130,7 @@ class TenantState:
             table = self._probabilities = self._table_of(histograms)
         if not table:
             return None
-        place = (score / histograms.item(calibration.SCALE) + calibration.EDGE) * calibration.PER_UNIT - 0.5
-        if place <= 0.0:
-            return table[0]
-        if place >= calibration.BINS - 1:
-            return table[-1]
-        below = int(place)
-        return table[below] + (place - below) * (table[below + 1] - table[below])
+        return calibration.interpolated(table, score / histograms.item(calibration.SCALE))
 
     @staticmethod
     def _table_of(histograms: Floats) -> list[float]:

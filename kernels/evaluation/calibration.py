@@ -7,6 +7,7 @@ Only sums, products and square-free comparisons are used, so replicas choose the
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -95,6 +96,17 @@ def fill_probabilities(data: Floats, table: Floats) -> None:
         for _ in range(sizes[block]):
             table[b] = sums[block] / weights[block]
             b += 1
+
+
+def interpolated(table: Sequence[float], score: float) -> float:
+    """Return the probability of a score, in units of the scale: between the middles of two bins it is interpolated."""
+    place = (score + EDGE) * PER_UNIT - 0.5
+    if place <= 0.0:
+        return table[0]
+    if place >= BINS - 1:
+        return table[-1]
+    below = int(place)
+    return table[below] + (place - below) * (table[below + 1] - table[below])
 
 
 @inlined

@@ -67,7 +67,7 @@ def test_a_file_becomes_json_lines_that_are_learnt_like_the_file(tmp_path: Path,
     assert len(lines.read_text().splitlines()) == 40
     digests = []
     for path in (texts, lines):
-        main(["evaluate", str(path), "--json"])
+        main(["evaluate", str(path), "--numbers", "raw", "--json"])
         digests.append(msgspec.json.decode(capsys.readouterr().out)["results"][0]["digest"])
     assert digests[0] == digests[1]
 

@@ -28,7 +28,7 @@ def test_inspect_shows_counts_and_digest(model: Path, capsys: Output) -> None:
     shown = msgspec.json.decode(capsys.readouterr().out)
     assert shown["digest"] == load(model.read_bytes()).digest
     assert shown["examples"] == 300
-    assert shown["config"]["algorithm"] == "cs-ssol"
+    assert shown["config"]["algorithm"] == "cs-sol"
     assert len(shown["top_weights"]) == 20
 
 

@@ -28,7 +28,7 @@ def test_a_tenant_moves_to_another_service_by_a_file(
     assert main(["export", "acme", "--url", here.url, "--out", str(model)]) == 0
     assert main(["import", "copy", str(model), "--url", there.url]) == 0
     assert here.digest("acme") == there.digest("copy")
-    assert f"version 20, digest {there.digest('copy')}" in capsys.readouterr().out
+    assert f"version 21, digest {there.digest('copy')}" in capsys.readouterr().out
     scores = [
         each.predict(name, features={"f3": 1.0}).json()["score"] for each, name in ((here, "acme"), (there, "copy"))
     ]

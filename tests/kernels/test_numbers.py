@@ -66,8 +66,7 @@ def test_one_example_gives_the_canonical_form_of_a_batch(
         example = found[place], shares[place], int(counts[i])
         seen = kernel.encode_one(*example, one_by_one.memory.rows, one_by_one.tally, l2, bias)
         while True:
-            table = one_by_one.memory.rows, one_by_one.tally
-            learnt = kernel.encode_and_count_one(*example, *table, SETTINGS, l2, bias)
+            learnt = kernel.encode_and_count_one(*example, one_by_one.memory.rows, one_by_one.tally, SETTINGS, l2, bias)
             if one_by_one.tally[totals.OUTCOME] != totals.TABLE_FULL:
                 break
             one_by_one.grow()

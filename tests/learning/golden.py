@@ -16,7 +16,8 @@ from kernels.registry import ALGORITHMS, load
 
 FILE = Path(__file__).parent / "golden.json"
 ENCODED: dict[str, Value] = {"numbers": "encoded"}
-ENTRIES: dict[str, dict[str, Value]] = {name: {"algorithm": name} for name in ALGORITHMS} | {
+ENTRIES: dict[str, dict[str, Value]] = {
+    **{name: {"algorithm": name} for name in ALGORITHMS},
     "cs-ssol, numbers encoded": {"algorithm": "cs-ssol", **ENCODED},
     "cs-sol, numbers encoded": {"algorithm": "cs-sol", **ENCODED},
     "cs-sol, numbers encoded, threshold auto": {"algorithm": "cs-sol", **ENCODED, "threshold": "auto"},

@@ -119,10 +119,10 @@ def test_a_tenant_that_cannot_be_rebuilt_gets_503_and_the_others_work(service: S
 def test_a_snapshot_that_cannot_be_used_is_set_aside_for_the_one_before_it(
     deployed: Deployment, service: Service, tenant: str
 ) -> None:
-    assert service.tenant(tenant)["version"] == 60
-    assert f"tenant {tenant}: snapshot 45 is set aside" in service.log()
+    assert service.tenant(tenant)["version"] == 61  # with its first settings
+    assert f"tenant {tenant}: snapshot 46 is set aside" in service.log()
     with client_of(deployed.url) as client:
-        assert client.hkeys(keys_of(tenant).aside) == [b"45"]
+        assert client.hkeys(keys_of(tenant).aside) == [b"46"]
     check(deployed.services, tenant, feed(deployed.services, tenant, 10))
 
 
@@ -156,6 +156,6 @@ def test_a_damaged_tenant_can_be_deleted_and_created_again(deployed: Deployment,
 def test_a_damaged_tenant_recovers_once_its_data_is_repaired(deployed: Deployment, service: Service) -> None:
     assert service.status("/tenants/version") == 503
     with client_of(deployed.url) as client:
-        client.hset(keys_of("version").meta, "version", 60)
+        client.hset(keys_of("version").meta, "version", 61)
     wait_until(lambda: service.status("/tenants/version") == 200, "a repaired tenant stays damaged")
     check(deployed.services, "version", feed(deployed.services, "version", 10))

@@ -57,7 +57,7 @@ def test_a_feedback_id_with_another_label_or_input_is_a_conflict(deployed: Deplo
         refused = other.feedback(tenant, **(given | changed))
         assert refused.status_code == 409
         assert refused.json()["type"] == "/problems/feedback-conflict"
-    assert other.tenant(tenant)["version"] == 1
+    assert other.tenant(tenant)["counts"]["examples"] == 1
 
 
 def test_feedback_may_go_through_another_service_than_the_prediction(deployed: Deployment, tenant: str) -> None:

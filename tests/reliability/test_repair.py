@@ -79,17 +79,19 @@ def test_a_tenant_with_a_changed_label_is_served_again_without_a_restart(
     assert sluice("repair", "acme") == 1
     assert "nothing was changed; repair it with: sluice repair acme --apply" in capsys.readouterr().out
     assert sluice("repair", "acme", "--apply") == 0
-    assert "repaired: the tenant is at version 59 (it was at 60)" in capsys.readouterr().out
+    assert "repaired: the tenant is at version 60 (it was at 61)" in capsys.readouterr().out
     wait_until(lambda: "damaged" not in service.readiness()["tenants"]["detail"], "it is still reported as damaged")
     assert sluice("repair", "acme") == 0
     check(deployed.services, "acme")
-    assert service.tenant("acme")["version"] == 59
+    assert service.tenant("acme")["version"] == 60
 
     (copy,) = (tmp_path / "rescued").glob("acme-*.damaged")
     assert len(read_copy(copy).log) == 30
     assert sluice("audit", "--tenant", "acme", "--json") == 0
     assert f"1 lost (versions {lost})" in capsys.readouterr().out
-    again = [other.feedback("acme", **feedback(k), feedback_id=f"f-{k}").json() for k in (lost - 1, lost)]
+    again = [
+        other.feedback("acme", **feedback(k), feedback_id=f"f-{k}").json() for k in (lost - 2, lost)
+    ]  # after the settings
     assert [each["duplicate"] for each in again] == [False, True]  # the lost label can be given again
     check(deployed.services, "acme")
 
@@ -172,7 +174,7 @@ def test_a_tenant_without_a_sound_state_is_repaired_only_if_the_loss_is_accepted
     forget(service)
     assert service.status("/tenants/cut") == 503
     assert sluice("repair", "cut", "--apply") == 1
-    assert "everything before version 31 would be lost" in capsys.readouterr().err
+    assert "everything before version 32 would be lost" in capsys.readouterr().err
     assert service.status("/tenants/cut") == 503
     assert sluice("repair", "cut", "--apply", "--accept-loss") == 0
     wait_until(lambda: service.status("/tenants/cut") == 200, "it is not served again")

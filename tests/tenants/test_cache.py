@@ -67,9 +67,11 @@ async def test_a_new_tenant_gets_the_first_settings(store: Server, tmp_path: Pat
         assert (older.state.version, older.state.config.values["bias"]) == (0, False)
 
 
-async def test_a_new_tenant_has_the_newest_featurizer() -> None:
-    assert Rules().first_settings == {}, "as long as there is one version"
-    assert settings_of_new_tenants(newest=2) == {"featurizer": 2}
+async def test_a_new_tenant_has_the_settings_for_new_tenants_and_the_newest_featurizer() -> None:
+    new = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto"}
+    assert Rules().first_settings == new, "without a featurizer, as long as there is one version"
+    assert settings_of_new_tenants(newest=2) == {**new, "featurizer": 2}
+    assert settings_of_new_tenants("cs-ssol") == {"numbers": "encoded", "threshold": "auto"}
 
 
 async def test_unknown_tenants_are_not_created_without_auto_create(store: Server, tmp_path: Path) -> None:

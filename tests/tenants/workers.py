@@ -27,7 +27,8 @@ NEVER = SnapshotPolicy(every_events=1_000_000_000, every_seconds=1e9)
 @asynccontextmanager
 async def worker(url: str, rescued: Path, **rules: object) -> AsyncIterator[Tenants]:
     connection = connect(url)
-    made = Rules(rescued=rescued, **({"snapshots": NEVER} | rules))  # type: ignore[arg-type]
+    # Without first settings, the first label is version 1.
+    made = Rules(rescued=rescued, **({"snapshots": NEVER, "first_settings": {}} | rules))  # type: ignore[arg-type]
     tenants = build_tenants(connection, made, Telemetry())
     tenants.start()
     try:

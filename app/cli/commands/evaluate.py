@@ -4,7 +4,15 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for, shared_settings
+from app.cli.options import (
+    DEFAULT_ALGORITHM,
+    add_settings,
+    add_source,
+    algorithm_name,
+    given_settings,
+    settings_for,
+    shared_settings,
+)
 from app.cli.output import percent, print_json, print_table, print_text
 from app.cli.reliability import Reliability
 from app.cli.single_pass import Learner, Pass, run
@@ -25,7 +33,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "Score every example before learning its label, and print how accurate the verdicts are."
     add_source(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--algorithm", type=algorithm_name, default="cs-ssol", help="default: cs-ssol")
+    which.add_argument(
+        "--algorithm", type=algorithm_name, default=DEFAULT_ALGORITHM, help=f"default: {DEFAULT_ALGORITHM}"
+    )
     which.add_argument(
         "--compare", type=lambda text: [algorithm_name(name) for name in text.split(",")], metavar="A,B,...",
         help="several algorithms in one pass over the file",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.cli.atomic_file import atomic_file, require_folder_of
 from app.cli.commands.inspect import load_model
-from app.cli.options import add_settings, add_source, algorithm_name, given_settings, settings_for
+from app.cli.options import DEFAULT_ALGORITHM, add_settings, add_source, algorithm_name, given_settings, settings_for
 from app.cli.output import percent, print_text
 from app.cli.single_pass import Learner, run
 from app.learning.errors import BadSetting
@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="MODEL", help="the file to write")
     parser.add_argument("--onto", type=Path, metavar="MODEL", help="continue with this model and its settings")
-    parser.add_argument("--algorithm", type=algorithm_name, help="default: cs-ssol")
+    parser.add_argument("--algorithm", type=algorithm_name, help=f"default: {DEFAULT_ALGORITHM}")
     add_settings(parser)
     parser.set_defaults(run=train)
 
@@ -48,7 +48,9 @@ def save(state: TenantState, path: Path) -> None:
 def _start(chosen: Namespace) -> TenantState:
     given = given_settings(chosen)
     if chosen.onto is None:
-        return TenantState(settings_for(chosen.algorithm or "cs-ssol", given | {"featurizer": chosen.featurizer}))
+        return TenantState(
+            settings_for(chosen.algorithm or DEFAULT_ALGORITHM, given | {"featurizer": chosen.featurizer})
+        )
     if given or chosen.algorithm:
         raise BadSetting("--onto keeps the model's own settings: give no algorithm and no settings with it")
     state = load_model(chosen.onto)
