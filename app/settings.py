@@ -42,7 +42,6 @@ def _split(text: object) -> object:
 
 
 Size = Annotated[int, BeforeValidator(parse_size), "size"]
-AlgorithmName = Literal[tuple(ALGORITHMS)]  # type: ignore[valid-type]
 Level = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(str.lower)]
 TenantName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$")]
@@ -66,7 +65,7 @@ class Settings(BaseSettings):
     max_weights_moved: int = Field(20_000, ge=0, le=10_000_000)
     audit_max_entries: int = Field(1_000_000, ge=1000, le=1_000_000_000)
     auto_create_tenants: bool = Field(default=True, description="true or false")
-    default_algorithm: AlgorithmName = Field("cs-sol", description="an algorithm")
+    default_algorithm: Literal[tuple(ALGORITHMS)] = Field("cs-sol", description="an algorithm")  # type: ignore[valid-type]
     max_tenants: int = Field(100_000, ge=1, le=10_000_000)
     max_features_per_tenant: int = Field(1 << 31, ge=1, le=1 << 31)
     memory_budget_bytes: Size = Field(default_factory=lambda given: memory_budget(given["workers"]), ge=16 * MIB)
