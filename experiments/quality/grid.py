@@ -1,0 +1,76 @@
+"""The other learners with their grids, and the search for the best point of a grid in hindsight."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+
+from river import optim
+
+from experiments.quality import libraries
+from experiments.quality.contenders import WEIGHTS, Contender, Options, ours
+from experiments.tasks import code
+
+Point = tuple[int, int]  # numbers of a step and of a weight
+
+CODE = ("experiments/quality/libraries.py", "experiments/quality/scenarios.py")
+CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
+RATES = tuple(2.0**k for k in range(-6, 10))
+ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+VW = {  # by name: fixed options, the name of the step, steps, the start
+    "VW logistic": (("--loss_function", "logistic"), "learning_rate", RATES, 8),
+    "VW squared": (("--loss_function", "squared"), "learning_rate", RATES, 5),
+    "VW hinge": (("--loss_function", "hinge"), "learning_rate", RATES, 6),
+    "VW ftrl, hinge": (("--ftrl", "--loss_function", "hinge"), "ftrl_alpha", ALPHAS, 7),
+    "VW ftrl, logistic": (("--ftrl", "--loss_function", "logistic"), "ftrl_alpha", ALPHAS, 7),
+}
+
+
+def contenders(*, with_raws: bool) -> list[Contender]:
+    """All contenders in the order of the tables; bogofilter only where there are mails and it is installed."""
+    ours_code = code(CODE)
+    vw, sklearn, river = (f"{name} {version(name)} {ours_code}" for name in ("vowpalwabbit", "scikit-learn", "river"))
+    found = ours()
+    for name, (fixed, step, steps, start) in VW.items():
+        play, online = partial(libraries.play_vw, fixed), partial(libraries.vw_online, fixed)
+        grid: tuple[Options, ...] = tuple({step: value} for value in steps)
+        found.append(Contender(name, play, f"{vw} {name}", grid, start, WEIGHTS, online))
+    for loss in ("hinge", "log_loss"):
+        grid = tuple({"loss": loss, "alpha": value} for value in PENALTIES)
+        name = f"scikit-learn SGD, {loss}"
+        found.append(Contender(name, libraries.play_sgd, f"{sklearn} {name}", grid, 4, WEIGHTS))
+    for name, kind, step in (("logistic", optim.SGD, "lr"), ("FTRL", optim.FTRLProximal, "alpha")):
+        grid = tuple({step: value} for value in ALPHAS)
+        play, online = partial(libraries.play_river, kind), partial(libraries.river_online, kind)
+        found.append(Contender(f"river {name}", play, f"{river} {name}", grid, 8, WEIGHTS, online))
+    if with_raws and libraries.is_installed():
+        grid = tuple({libraries.CUTOFF: value} for value in CUTOFFS)
+        named = ("bogofilter", libraries.play_bogofilter, f"bogofilter {ours_code}")
+        found.append(Contender(*named, grid, 5, takes_raw=True))
+    return found
+
+
+def climb(
+    contender: Contender, first: Point, losses: Callable[[Sequence[Point]], Sequence[float]], moves: int
+) -> dict[Point, float]:
+    """Move to the best neighbour until there is none; return the loss of every point that was measured."""
+    found = {first: losses([first])[0]}
+    for _ in range(moves):
+        best = min(found, key=found.__getitem__)
+        around = [
+            (step, weight)
+            for step in range(max(best[0] - 1, 0), min(best[0] + 2, len(contender.steps)))
+            for weight in range(max(best[1] - 1, 0), min(best[1] + 2, len(contender.weights)))
+            if (step, weight) not in found
+        ]
+        if not around:
+            break
+        found.update(zip(around, losses(around), strict=True))
+    return found
+
+
+def edge_of(contender: Contender, point: Point) -> str:
+    """Say at which ends of its grid a point lies; an optimum there may not be the best."""
+    axes = (("step", contender.steps, point[0]), ("weight", contender.weights, point[1]))
+    ends = [name for name, values, place in axes if len(values) > 1 and place in {0, len(values) - 1}]
+    return " and ".join(ends)
