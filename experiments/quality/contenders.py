@@ -18,7 +18,7 @@ from kernels.arrays import Floats
 OURS = "Sluice"
 SPARSE = "Sluice, 90% sparsity"
 WEIGHT = "weight"  # of an anomaly; a normal example has the weight 1
-WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 OUR_CODE = ("kernels", "app/learning", "experiments/quality/contenders.py")
 
 Options = dict[str, float | str]

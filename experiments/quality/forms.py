@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.examples import Examples
-from kernels.arrays import Floats, Ints
+from kernels.arrays import Floats, Ints, Keys
 from kernels.examples.canonical import canonical_batch
 
 AS_GIVEN, STANDARDISED, BINS = "as given", "standardised", "one-hot bins"
@@ -35,7 +35,7 @@ def scaled(stream: Examples) -> Examples:
     return Examples(starts, keys, values, stream.labels, stream.raws)
 
 
-def _with(stream: Examples, keys: Ints, values: Floats) -> Examples:
+def _with(stream: Examples, keys: Keys, values: Floats) -> Examples:
     return Examples(stream.starts, keys, values, stream.labels, stream.raws)
 
 

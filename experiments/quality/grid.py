@@ -15,7 +15,7 @@ Point = tuple[int, int]  # numbers of a step and of a weight
 CODE = ("experiments/quality/libraries.py", "experiments/quality/scenarios.py")
 CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
 RATES = tuple(2.0**k for k in range(-6, 10))
-ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 VW = {  # by name: fixed options, the name of the step, steps, the start
     "VW logistic": (("--loss_function", "logistic"), "learning_rate", RATES, 8),
@@ -53,7 +53,7 @@ def contenders(*, with_raws: bool) -> list[Contender]:
 def climb(
     contender: Contender, first: Point, losses: Callable[[Sequence[Point]], Sequence[float]], moves: int
 ) -> dict[Point, float]:
-    """Move to the best neighbour until there is none; return the loss of every point that was measured."""
+    """Move to the best neighbour until there is none, also diagonally; return the loss of every measured point."""
     found = {first: losses([first])[0]}
     for _ in range(moves):
         best = min(found, key=found.__getitem__)
@@ -63,9 +63,10 @@ def climb(
             for weight in range(max(best[1] - 1, 0), min(best[1] + 2, len(contender.weights)))
             if (step, weight) not in found
         ]
+        beside = [point for point in around if best[0] == point[0] or best[1] == point[1]]
         if not around:
             break
-        found.update(zip(around, losses(around), strict=True))
+        found.update(zip(beside or around, losses(beside or around), strict=True))
     return found
 
 

@@ -20,8 +20,7 @@ from experiments.examples import Examples
 from experiments.quality.contenders import WEIGHT, Online, Options, Played
 from kernels.arrays import Floats, Ints
 
-EXACT_LINES = 2000  # up to so many, scikit-learn learns in single steps
-BLOCK = 50
+CALLS, LARGEST_BLOCK = 400, 50  # scikit-learn learns in single steps up to so many lines, then in blocks
 CLASSES = np.array([-1.0, 1.0])
 LEAST_BITS = 18
 BOGOFILTER = "bogofilter"
@@ -51,7 +50,7 @@ def play_vw(fixed: tuple[str, ...], lines: Examples, settings: Sequence[Options]
             output = text.with_suffix(".predictions")
             files = ["--data", str(text), "--cache_file", str(text.with_suffix(".cache")), "--predictions", str(output)]
             Workspace(arg_list=[*files, *_vw_options(fixed, lines, options)]).finish()
-            found.append(Played(np.array([float(line.split()[0]) for line in output.read_text().splitlines()])))
+            found.append(Played(np.array(output.read_text().split(), np.float64)))
     return found
 
 
@@ -66,14 +65,19 @@ def vw_online(fixed: tuple[str, ...], lines: Examples, options: Options) -> Onli
 
 
 def _vw_options(fixed: tuple[str, ...], lines: Examples, options: Options) -> list[str]:
-    bits = max(LEAST_BITS, lines.columns()[1].bit_length())  # no two features collide
+    bits = max(LEAST_BITS, _columns(lines)[1].bit_length())  # no two features collide
     given = [part for name, value in options.items() if name != WEIGHT for part in (f"--{name}", str(value))]
     return ["--bit_precision", str(bits), "--quiet", *fixed, *given]
 
 
+@lru_cache(maxsize=8)
+def _columns(lines: Examples) -> tuple[NDArray[np.int32], int]:
+    return lines.columns()
+
+
 @lru_cache(maxsize=2)
 def _tails(lines: Examples) -> list[str]:
-    return vw_tails(lines.starts, lines.columns()[0], lines.values)
+    return vw_tails(lines.starts, _columns(lines)[0], lines.values)
 
 
 def vw_tails(starts: Ints, columns: NDArray[np.int32], values: Floats) -> list[str]:
@@ -88,7 +92,7 @@ def vw_tails(starts: Ints, columns: NDArray[np.int32], values: Floats) -> list[s
 def play_sgd(lines: Examples, settings: Sequence[Options]) -> list[Played]:
     """Run scikit-learn's SGDClassifier, in blocks on a long stream: each call goes over all weights."""
     matrix, labels = _matrix(lines), lines.labels
-    block = 1 if len(lines) <= EXACT_LINES else BLOCK
+    block = min(max(len(lines) // CALLS, 1), LARGEST_BLOCK)
     found = []
     for setting in settings:
         options = dict(setting)
@@ -97,12 +101,13 @@ def play_sgd(lines: Examples, settings: Sequence[Options]) -> list[Played]:
         scores = np.zeros(len(lines))  # nothing is known before the first block
         knows = False
         for start in range(0, len(lines), block):
-            some = np.arange(start, min(start + block, len(lines)))
+            rows, known = matrix[start : start + block], labels[start : start + block]
             if knows:
-                scores[some] = model.decision_function(matrix[some])
-            taught = some[labels[some] != 0.0]
-            if taught.size:
-                model.partial_fit(matrix[taught], labels[taught], classes=CLASSES)
+                scores[start : start + block] = model.decision_function(rows)
+            taught = known != 0.0
+            if taught.any():
+                rows = rows if taught.all() else rows[taught]
+                model.partial_fit(rows, known[taught], classes=CLASSES)
                 knows = True
         found.append(Played(scores))
     return found
@@ -141,7 +146,7 @@ def river_online(optimizer: Callable[..., Any], lines: Examples, options: Option
 
 @lru_cache(maxsize=2)
 def _dicts(lines: Examples) -> list[dict[int, float]]:
-    columns = lines.columns()[0]
+    columns = _columns(lines)[0]
     return [
         dict(zip(columns[a:b].tolist(), lines.values[a:b].tolist(), strict=True))
         for a, b in pairwise(lines.starts.tolist())

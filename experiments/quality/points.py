@@ -52,7 +52,9 @@ class Points:
         play: Callable[[Examples, Sequence[Options]], list[Played]],
     ) -> list[Verdicts]:  # fmt: skip
         keys = [_key(digest(lines), contender.version, how, options) for options in settings]
-        found = [self._database.execute("SELECT bits, sparsity FROM points WHERE key = ?", (k,)).fetchone() for k in keys]
+        found = [
+            self._database.execute("SELECT bits, sparsity FROM points WHERE key = ?", (k,)).fetchone() for k in keys
+        ]
         missing = [place for place, row in enumerate(found) if row is None]
         if missing:
             for place, played in zip(missing, play(lines, [settings[k] for k in missing]), strict=True):

@@ -56,9 +56,7 @@ def compare(samples: Sequence[Judged], *, balanced: bool) -> Comparison:
         return Comparison(difference, mcnemar(int((shifts[0] > 0).sum()), int((shifts[0] < 0).sum())))
     chance = math.erfc(abs(difference) / math.sqrt(2.0 * variance)) if variance else 1.0
     if len(samples) > 1:
-        by_sample = [
-            fmean(float(shift[of].mean()) for of in each) for shift, each in zip(shifts, strata, strict=True)
-        ]
+        by_sample = [fmean(float(shift[of].mean()) for of in each) for shift, each in zip(shifts, strata, strict=True)]
         chance = max(chance, t_test(by_sample))
     return Comparison(difference, chance)
 
@@ -69,7 +67,7 @@ def mcnemar(only_ours: int, only_theirs: int) -> float:
     if differing > EXACT:
         return math.erfc(max(abs(only_ours - only_theirs) - 1.0, 0.0) / math.sqrt(2.0 * differing))
     tail = sum(math.comb(differing, k) for k in range(min(only_ours, only_theirs) + 1))
-    return min(1.0, 2.0 * tail / 2**differing)
+    return min(1.0, 2.0 * tail / (1 << differing))
 
 
 def t_test(differences: Sequence[float]) -> float:

@@ -26,10 +26,14 @@ class Stream:
 
     name: str
     source: Source
-    given: bool  # the numbers are a caller's; else they come from a featurizer, and are stored once
     kind: str
     order: str
     limit: int | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the numbers are a caller's; else they come from a featurizer, and are stored once."""
+        return self.kind not in {"URLs", "mails", "texts"}
 
     def read(self, work: Path, limit: int | None, *, with_raws: bool = False) -> Examples:
         count = min(limit or 1 << 62, self.limit or 1 << 62)
@@ -50,24 +54,26 @@ class Stream:
 @cache
 def streams() -> dict[str, Stream]:
     known = SOURCES | QUALITY_SOURCES
-    found = [
-        *(Stream(name, known[name], False, "URLs", "shuffled") for name in (PHISHSTORM, PDD)),
-        *(Stream(name, known[name], False, "URLs", "by time") for name in (PHISHTANK, JPCERT)),
-        Stream(TREC, known[TREC], False, "mails", "by time"),
-        Stream(TREC_BEGINNING, known[TREC], False, "mails", "by time", 10_000),
-        *(Stream(name, known[name], False, "mails", "shuffled") for name in ("spamassassin", "enron")),
-        Stream("sms", known["sms"], False, "texts", "as in the file"),
-        *(Stream(name, known[name], False, "texts", "shuffled") for name in ("lingspam", "news")),
-        Stream("a9a", known["a9a"], True, "flags", "as in the file"),
-        Stream("w8a", known["w8a"], True, "flags", "shuffled"),
-        Stream("pcmac", known["pcmac"], True, "counts", "shuffled"),
-        Stream("elec2", known["elec2"], True, "numbers", "by time"),
-        *(Stream(name, known[name], True, "numbers", "shuffled") for name in ("breast-cancer", "wine", "digits")),
-        *(Stream(name, known[name], True, "invented", "drawn") for name in ("payments", "two-tailed", "mixed")),
-        *(Stream(name, known[name], True, "invented", "drawn") for name in ("sensors", "units")),
-        Stream("logs", known["logs"], False, "invented", "drawn"),
-    ]
-    return {stream.name: stream for stream in found}
+    listed = {
+        ("URLs", "shuffled"): (PHISHSTORM, PDD),
+        ("URLs", "by time"): (PHISHTANK, JPCERT),
+        ("mails", "by time"): (TREC, TREC_BEGINNING),
+        ("mails", "shuffled"): ("spamassassin", "enron"),
+        ("texts", "as in the file"): ("sms",),
+        ("texts", "shuffled"): ("lingspam", "news"),
+        ("texts", "invented"): ("logs",),
+        ("flags", "as in the file"): ("a9a",),
+        ("flags", "shuffled"): ("w8a",),
+        ("counts", "shuffled"): ("pcmac",),
+        ("numbers", "by time"): ("elec2",),
+        ("numbers", "shuffled"): ("breast-cancer", "wine", "digits"),
+        ("numbers", "invented"): ("payments", "two-tailed", "mixed", "sensors", "units"),
+    }
+    return {
+        name: Stream(name, known[name.removesuffix("-10k")], *of, limit=10_000 if name == TREC_BEGINNING else None)
+        for of, names in listed.items()
+        for name in names
+    }
 
 
 def samples_of(stream: Examples, ratio: str, seeds: list[int]) -> list[Script]:

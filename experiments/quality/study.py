@@ -19,7 +19,18 @@ from experiments.quality.libraries import batch_last_half
 from experiments.quality.points import Points, Said, Verdicts
 from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
 from experiments.quality.significance import Comparison, Judged, compare
-from experiments.quality.streams import JPCERT, NATURAL, PDD, PHISHSTORM, PHISHTANK, RATIOS, TREC, Stream, samples_of, streams
+from experiments.quality.streams import (
+    JPCERT,
+    NATURAL,
+    PDD,
+    PHISHSTORM,
+    PHISHTANK,
+    RATIOS,
+    TREC,
+    Stream,
+    samples_of,
+    streams,
+)
 from experiments.quality.verdicts import confusion, curve, last_half, mean_curve
 from experiments.tasks import Task, log
 from kernels.arrays import Floats
@@ -47,7 +58,7 @@ class Sizes:
 
 
 WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 20)
-QUICK = Sizes((PDD, "sms", "w8a", "breast-cancer", "payments", "sensors"), (NATURAL, "1:19"), 2000, (1, 2), 1, 1, 4)
+QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -111,8 +122,19 @@ def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
     found = []
     for name in names:
         for ratio in sizes.ratios:
-            plan = {"seeds": list(sizes.seeds), "searched": sizes.searched, "moves": sizes.moves, "starts": sizes.starts}
-            arguments: dict[str, Any] = {"name": name, "ratio": ratio, "work": str(work), "limit": sizes.examples, **plan}
+            plan = {
+                "seeds": list(sizes.seeds),
+                "searched": sizes.searched,
+                "moves": sizes.moves,
+                "starts": sizes.starts,
+            }
+            arguments: dict[str, Any] = {
+                "name": name,
+                "ratio": ratio,
+                "work": str(work),
+                "limit": sizes.examples,
+                **plan,
+            }
             seconds = SECONDS.get(name, 30.0) * (1.0 if ratio == NATURAL else 2.0)
             found.append(Task(STUDY, f"{name} {ratio}", seconds, evaluate, arguments))
     return found
@@ -136,7 +158,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
     if ratio == NATURAL and name in CHANGED:
         matches += [match for scenario in (*SCRIPTS, *ONLINE) for match in cell.changed(scenario, bests)]
     if name in COLD and ratio in LABELS:
-        curves = [cell.cold(best, starts) for best in bests if best.row.objective == BALANCED and _is_first(best, bests)]
+        curves = [
+            cell.cold(best, starts) for best in bests if best.row.objective == BALANCED and _is_first(best, bests)
+        ]
     if stream.given and BINS in (forms := forms_of(cell.whole)):
         half = len(cell.whole) // 2
         batch = confusion(cell.whole.labels[half:], batch_last_half(forms[BINS])).balanced_accuracy
@@ -173,8 +197,8 @@ class Cell:
                     lambda points, of=objective, form=form, seen=seen: self._losses(contender, form, points, of, seen),  # type: ignore[misc]
                     self._moves,
                 )  # fmt: skip
-                for point in sorted(losses, key=losses.__getitem__)[:FINALISTS]:
-                    finals.append((form, point, self._verdicts(contender, form, point)))
+                best = sorted(losses, key=losses.__getitem__)[:FINALISTS]
+                finals += [(form, point, self._verdicts(contender, form, point)) for point in best]
             tried += len(seen)
         return [self._chosen(contender, finals, objective, tried) for objective in OBJECTIVES]
 
@@ -227,12 +251,19 @@ class Cell:
         return contender.start, int(np.argmin([abs(np.log(weight / wanted)) for weight in contender.weights]))
 
     def _losses(
-        self, contender: Contender, form: str, points: Sequence[Point], objective: str, seen: dict[Point, dict[str, float]]
+        self,
+        contender: Contender,
+        form: str,
+        points: Sequence[Point],
+        objective: str,
+        seen: dict[Point, dict[str, float]],
     ) -> list[float]:
         new = [point for point in points if point not in seen]
         if new:
             runs = [
-                self.points.play(contender, self._of(contender, form, number), [contender.options(point) for point in new])
+                self.points.play(
+                    contender, self._of(contender, form, number), [contender.options(point) for point in new]
+                )
                 for number in range(min(self._searched, len(self.samples)))
             ]
             for place, point in enumerate(new):
@@ -281,17 +312,19 @@ def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) 
     found = []
     for objective in OBJECTIVES:
         theirs = [best for best in bests if not best.contender.is_ours]
-        rival = min(theirs, key=lambda best: _loss({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective))
+        rival = min(
+            theirs, key=lambda best: _loss({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
+        )
         for our in bests:
             if our.contender.is_ours and our.row.objective == objective:
                 judged = [
                     Judged(s.rows, s.truth, _right(s.truth, ours), _right(s.truth, his))
                     for s, ours, his in zip(samples, our.said, rival.said, strict=True)
                 ]
-                shares = [getattr(each.row, objective) for each in (our, rival)]
+                our_share, their_share = (getattr(each.row, objective) for each in (our, rival))
                 comparison = compare(judged, balanced=objective == BALANCED)
                 named = f"{rival.row.contender}, {rival.row.form}" if rival.row.form else rival.row.contender
-                found.append(Match(scenario, our.contender.name, named, objective, *shares, comparison))
+                found.append(Match(scenario, our.contender.name, named, objective, our_share, their_share, comparison))
     return found
 
 

@@ -62,9 +62,7 @@ def named(names: Sequence[str], columns: Ints) -> NDArray[np.object_]:
     return np.array(names, object)[columns]
 
 
-def batch_of(
-    matrix: NDArray[np.number], labels: Floats, names: Sequence[str], *, with_zeros: bool = False
-) -> Batch:
+def batch_of(matrix: NDArray[np.number], labels: Floats, names: Sequence[str], *, with_zeros: bool = False) -> Batch:
     """Make a batch of the rows of a matrix; zeros are left out, or given as a caller of the service gives them."""
     rows, columns = np.nonzero(np.ones(matrix.shape) if with_zeros else matrix)
     starts = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int64)
