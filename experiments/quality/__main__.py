@@ -12,7 +12,8 @@ from experiments.quality import costs
 from experiments.quality.libraries import is_installed
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.streams import RATIOS, TREC, streams
-from experiments.quality.study import QUICK, STUDY, WHOLE, Outcome, Sizes, tasks
+from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks
+from experiments.quality.verdicts import Outcome
 from experiments.tasks import ROOT, log, run
 from load_tests.harness.machine import Machine
 from load_tests.harness.report import DOCS, filled, publish

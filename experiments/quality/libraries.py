@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import linear_model, optim
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from vowpalwabbit import Workspace
 
@@ -20,7 +21,7 @@ from experiments.examples import Examples
 from experiments.quality.contenders import WEIGHT, Online, Options, Played
 from kernels.arrays import Floats, Ints
 
-CALLS, LARGEST_BLOCK = 400, 50  # scikit-learn learns in single steps up to so many lines, then in blocks
+CALLS, LARGEST_BLOCK = 200, 50  # scikit-learn learns in single steps up to so many lines, then in blocks
 CLASSES = np.array([-1.0, 1.0])
 LEAST_BITS = 18
 BOGOFILTER = "bogofilter"
@@ -103,11 +104,12 @@ def play_sgd(lines: Examples, settings: Sequence[Options]) -> list[Played]:
         for start in range(0, len(lines), block):
             rows, known = matrix[start : start + block], labels[start : start + block]
             if knows:
-                scores[start : start + block] = model.decision_function(rows)
+                scores[start : start + block] = rows @ model.coef_.ravel() + model.intercept_  # as decision_function
             taught = known != 0.0
             if taught.any():
                 rows = rows if taught.all() else rows[taught]
-                model.partial_fit(rows, known[taught], classes=CLASSES)
+                with config_context(assume_finite=True, skip_parameter_validation=True):
+                    model.partial_fit(rows, known[taught], classes=CLASSES)
                 knows = True
         found.append(Played(scores))
     return found

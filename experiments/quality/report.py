@@ -10,8 +10,7 @@ from experiments.quality.contenders import OURS, SPARSE, WEIGHT
 from experiments.quality.costs import Cost
 from experiments.quality.significance import EVEN, LOST, WON
 from experiments.quality.streams import JPCERT, NATURAL, PDD, PHISHSTORM, PHISHTANK, TREC, TREC_BEGINNING, streams
-from experiments.quality.study import BALANCED, ERROR, LABELS, OBJECTIVES, Match, Outcome, Row
-from experiments.quality.verdicts import mean_curve
+from experiments.quality.verdicts import BALANCED, ERROR, LABELS, OBJECTIVES, Match, Outcome, Row, mean_curve
 from load_tests.harness.report import Target, at_least, at_most, bullets, shown, table, table_of, targets_table
 
 RARE = "1:99"

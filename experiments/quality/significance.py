@@ -72,8 +72,8 @@ def mcnemar(only_ours: int, only_theirs: int) -> float:
 
 def t_test(differences: Sequence[float]) -> float:
     """Return the two-sided probability that the mean of paired differences is 0."""
+    if np.ptp(differences) == 0.0:
+        return float(differences[0] == 0.0)
     spread = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
-    if spread == 0.0:
-        return float(fmean(differences) == 0.0)
     distribution = import_module("scipy.stats").t  # scipy has no types
     return float(2.0 * distribution.sf(abs(fmean(differences)) / spread, len(differences) - 1))

@@ -1,5 +1,6 @@
 """Tasks: all contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +12,15 @@ import msgspec
 import numpy as np
 
 from experiments.examples import Examples
-from experiments.preparation import Facts, facts_of
+from experiments.preparation import facts_of
 from experiments.quality.contenders import Contender, Options, Played
 from experiments.quality.forms import AS_GIVEN, BINS, forms_of
-from experiments.quality.grid import Point, climb, contenders, edge_of
+from experiments.quality.grid import contenders
 from experiments.quality.libraries import batch_last_half
 from experiments.quality.points import Points, Said, Verdicts
 from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
-from experiments.quality.significance import Comparison, Judged, compare
+from experiments.quality.search import Point, climb, edge_of
+from experiments.quality.significance import Judged, compare
 from experiments.quality.streams import (
     JPCERT,
     NATURAL,
@@ -31,17 +33,28 @@ from experiments.quality.streams import (
     samples_of,
     streams,
 )
-from experiments.quality.verdicts import confusion, curve, last_half, mean_curve
+from experiments.quality.verdicts import (
+    BALANCED,
+    ERROR,
+    LABELS,
+    OBJECTIVES,
+    Curve,
+    Match,
+    Outcome,
+    Row,
+    confusion,
+    curve,
+    last_half,
+    mean_curve,
+)
 from experiments.tasks import Task, log
 from kernels.arrays import Floats
 
 STUDY = "quality"
-ERROR, BALANCED = "error", "balanced"
-OBJECTIVES = (BALANCED, ERROR)
+SILENT_SECONDS = 10.0  # a contender that takes longer on a stream is logged
 FINALISTS = 3  # points of a grid that play all samples
 CHANGED = (PDD, TREC, "spamassassin", "a9a", "payments")  # streams of the scenarios
 COLD = (PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC)
-LABELS = {NATURAL: (50, 100, 200, 500), "1:99": (500, 1000, 2000)}  # after which a cold start is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,53 +72,6 @@ class Sizes:
 
 WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 20)
 QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One contender at its best point for one objective: shares, each the mean over samples."""
-
-    contender: str
-    form: str
-    objective: str
-    setting: dict[str, float | str]
-    edge: str
-    points: int  # that were tried
-    error: float
-    balanced: float | None
-    last_half: float | None
-    spread: float  # of the objective over samples
-    sparsity: float | None
-
-
-class Match(msgspec.Struct, frozen=True):
-    """One of ours against the best rival for an objective."""
-
-    scenario: str  # empty: none
-    ours: str
-    rival: str
-    objective: str
-    our_share: float
-    their_share: float
-    comparison: Comparison
-
-
-class Curve(msgspec.Struct, frozen=True):
-    """A cold start: the mean of balanced accuracy over several starts, after so many labels."""
-
-    contender: str
-    values: list[float | None]
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """Everything about one stream at one ratio; no rows if it has too few anomalies for that."""
-
-    stream: str
-    ratio: str
-    facts: Facts
-    rows: list[Row] = []
-    matches: list[Match] = []
-    curves: list[Curve] = []
-    batch_last_half: float | None = None
 
 
 class Best(msgspec.Struct, frozen=True):
@@ -151,7 +117,14 @@ def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
     facts = facts_of(name, cell.whole)
     if not cell.samples:
         return Outcome(name, ratio, facts)
-    bests = [each for contender in cell.contenders for each in cell.best(contender)]
+    bests: list[Best] = []
+    for number, contender in enumerate(cell.contenders, 1):
+        before, start = cell.points.computed, time.perf_counter()
+        bests += cell.best(contender)
+        taken, new = time.perf_counter() - start, cell.points.computed - before
+        if taken > SILENT_SECONDS:
+            text = f"{contender.name} ({number} of {len(cell.contenders)})"
+            log(f"{name} {ratio}: {text}: {new} runs in {taken:.0f} s")
     matches = matches_of("", bests, cell.samples)
     curves: list[Curve] = []
     batch = None
@@ -164,7 +137,6 @@ def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
     if stream.given and BINS in (forms := forms_of(cell.whole)):
         half = len(cell.whole) // 2
         batch = confusion(cell.whole.labels[half:], batch_last_half(forms[BINS])).balanced_accuracy
-    log(f"{name} {ratio}: {cell.points.computed} points computed")
     return Outcome(name, ratio, facts, [best.row for best in bests], matches, curves, batch)
 
 
