@@ -121,6 +121,11 @@ class Config:
         return array
 
 
+def settings_of_new_tenants(newest: int = FEATURIZERS[-1]) -> Mapping[str, Value]:
+    """Return the settings of new tenants that are not defaults: older tenants keep the defaults."""
+    return {} if newest == DEFAULTS["featurizer"] else {"featurizer": newest}
+
+
 def config_of(given: Mapping[str, Value]) -> Config:
     """Validate settings, fill in the algorithm's defaults, and reject settings that the algorithm does not use."""
     name = given.get("algorithm", DEFAULTS["algorithm"])

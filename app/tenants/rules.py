@@ -4,18 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.features.featurizer import NEWEST
-from app.learning.config import DEFAULTS, Config, Value, config_of
+from app.learning.config import Config, Value, config_of, settings_of_new_tenants
 from app.learning.errors import BadSetting
 from app.tenants.snapshotter import SnapshotPolicy
 
 MOST_FEATURES = 1 << 31  # the largest valid max_features
 SETTING = "SLUICE_MAX_FEATURES_PER_TENANT"
-
-
-def settings_of_new_tenants(newest: int = NEWEST) -> Mapping[str, Value]:
-    """Return the settings of new tenants that are not defaults: older tenants keep the defaults."""
-    return {} if newest == DEFAULTS["featurizer"] else {"featurizer": newest}
 
 
 @dataclass(frozen=True, slots=True)
