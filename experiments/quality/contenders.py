@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from app.learning.config import DEFAULTS, Value
+from app.learning.config import DEFAULTS, Value, settings_of_new_tenants
 from app.learning.events import FeedbackGiven
 from app.learning.example import Example
 from app.learning.state import TenantState
-from app.tenants.rules import settings_of_new_tenants
 from experiments.examples import Examples
 from experiments.tasks import code
 from kernels.arrays import Floats
@@ -19,6 +19,8 @@ OURS = "Sluice"
 SPARSE = "Sluice, 90% sparsity"
 WEIGHT = "weight"  # of an anomaly; a normal example has the weight 1
 WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+# Numbers are encoded only if the example says that a caller gave them; our own featurizers' never are.
+HAS_GIVEN = "given" in Example.__struct_fields__
 OUR_CODE = ("kernels", "app/learning", "experiments/quality/contenders.py")
 
 Options = dict[str, float | str]
@@ -63,6 +65,8 @@ def ours() -> list[Contender]:
         SPARSE: {**first, "target_sparsity": 0.9},
         **{f"{OURS}, {name}": {"algorithm": name} for name in ("cs-ssol", "cs-sol", "ftrl", "arow")},
     }
+    if "numbers" in DEFAULTS:
+        settings |= {f"{OURS}, numbers {form}": {**first, "numbers": form} for form in ("raw", "encoded")}
     if "objective" in DEFAULTS:
         for objective in ("balanced", "error"):
             settings[f"{OURS}, objective {objective}"] = {**first, "threshold": "auto", "objective": objective}
@@ -73,16 +77,13 @@ def ours() -> list[Contender]:
     ]
 
 
-def _state(given: dict[str, Value], lines: Examples) -> TenantState:
-    """Numbers are encoded only if a caller gives them, never those of our own featurizers."""
-    return TenantState(given if lines.given or "numbers" not in DEFAULTS else {**given, "numbers": "raw"})
-
-
 def _play(given: dict[str, Value], lines: Examples, settings: Sequence[Options]) -> list[Played]:
     assert len(settings) == 1
-    state = _state(given, lines)
+    state = TenantState(given)
     if isinstance(state.config.values["threshold"], float) and lines.labels.all():
-        scores = state.learn_batch(lines.starts, lines.keys, lines.values, lines.labels) - state.model.threshold
+        given_each: tuple[Any, ...] = (np.diff(lines.starts),) if HAS_GIVEN and lines.given else ()
+        scores = state.learn_batch(lines.starts, lines.keys, lines.values, lines.labels, *given_each)
+        scores = scores - state.model.threshold
     else:
         score, learn = _steps(state, lines)
         scores = np.empty(len(lines))
@@ -95,7 +96,7 @@ def _play(given: dict[str, Value], lines: Examples, settings: Sequence[Options])
 
 
 def _online(given: dict[str, Value], lines: Examples, _: Options) -> Online:
-    return _steps(_state(given, lines), lines)
+    return _steps(TenantState(given), lines)
 
 
 def _steps(state: TenantState, lines: Examples) -> Online:
@@ -103,7 +104,8 @@ def _steps(state: TenantState, lines: Examples) -> Online:
 
     def example(line: int) -> Example:
         some = slice(lines.starts[line], lines.starts[line + 1])
-        return Example(lines.keys[some], lines.values[some])
+        given: dict[str, Any] = {"given": some.stop - some.start} if HAS_GIVEN and lines.given else {}
+        return Example(lines.keys[some], lines.values[some], **given)
 
     def score(line: int) -> float:
         found, verdict = state.predict(example(line))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.learning.config import DEFAULTS
+from app.learning.config import DEFAULTS, settings_of_new_tenants
 from app.learning.state import TenantState
 from experiments.examples import Examples
 from experiments.preparation import Facts
@@ -81,8 +81,9 @@ def test_a_learner_gets_no_more_labels_than_its_quota() -> None:
 
 
 @pytest.mark.parametrize("contender", ours(), ids=lambda contender: contender.name)
-def test_each_of_ours_plays_line_by_line_as_in_a_batch(contender: Contender) -> None:
-    whole = stream(300)
+@pytest.mark.parametrize("given", [True, False])
+def test_each_of_ours_plays_line_by_line_as_in_a_batch(contender: Contender, given: bool) -> None:
+    whole = stream(300, given=given)
     (batch,) = contender.play(whole, [{}])
     assert contender.online is not None
     score, learn = contender.online(whole, {})
@@ -95,13 +96,24 @@ def test_each_of_ours_plays_line_by_line_as_in_a_batch(contender: Contender) -> 
 
 
 def test_ours_is_what_a_new_tenant_gets() -> None:
-    whole = stream(300, given=True)
-    state = TenantState()
+    whole = stream(300)
+    state = TenantState(settings_of_new_tenants())
     scores = state.learn_batch(whole.starts, whole.keys, whole.values, whole.labels)
     (played,) = ours()[0].play(whole, [{}])
     assert ours()[0].name == OURS
     if isinstance(DEFAULTS["threshold"], float):
         assert (played.scores == scores - state.model.threshold).all()
+
+
+@pytest.mark.skipif("numbers" not in DEFAULTS, reason="Sluice does not encode numbers")
+def test_numbers_are_encoded_if_and_only_if_a_caller_gives_them() -> None:
+    raw, encoded = (
+        next(each for each in ours() if each.name == f"{OURS}, numbers {form}") for form in ("raw", "encoded")
+    )
+    for given in (True, False):
+        whole = stream(300, given=given)
+        same = (raw.play(whole, [{}])[0].scores == encoded.play(whole, [{}])[0].scores).all()
+        assert same == (not given)
 
 
 class Oracle:
