@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.preparation import prepare_sets
 from experiments.quality import costs
-from experiments.quality.libraries import is_installed
+from experiments.quality.bogofilter import is_installed
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.streams import RATIOS, TREC, streams
 from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks

@@ -5,11 +5,10 @@ from importlib.metadata import version
 
 from river import optim
 
-from experiments.quality import libraries
+from experiments.quality import bogofilter, libraries
 from experiments.quality.contenders import WEIGHTS, Contender, Options, ours
 from experiments.tasks import code
 
-CODE = ("experiments/quality/libraries.py", "experiments/quality/scenarios.py")
 CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
 RATES = tuple(2.0**k for k in range(-6, 10))
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
@@ -25,8 +24,8 @@ VW = {  # by name: fixed options, the name of the step, steps, the start
 
 def contenders(*, with_raws: bool) -> list[Contender]:
     """All contenders in the order of the tables; bogofilter only where there are mails and it is installed."""
-    ours_code = code(CODE)
-    vw, sklearn, river = (f"{name} {version(name)} {ours_code}" for name in ("vowpalwabbit", "scikit-learn", "river"))
+    own = code(("experiments/quality/libraries.py",))
+    vw, sklearn, river = (f"{name} {version(name)} {own}" for name in ("vowpalwabbit", "scikit-learn", "river"))
     found = ours()
     for name, (fixed, step, steps, start) in VW.items():
         play, online = partial(libraries.play_vw, fixed), partial(libraries.vw_online, fixed)
@@ -40,8 +39,8 @@ def contenders(*, with_raws: bool) -> list[Contender]:
         grid = tuple({step: value} for value in ALPHAS)
         play, online = partial(libraries.play_river, kind), partial(libraries.river_online, kind)
         found.append(Contender(f"river {name}", play, f"{river} {name}", grid, 8, WEIGHTS, online))
-    if with_raws and libraries.is_installed():
-        grid = tuple({libraries.CUTOFF: value} for value in CUTOFFS)
-        named = ("bogofilter", libraries.play_bogofilter, f"bogofilter {ours_code}")
+    if with_raws and bogofilter.is_installed():
+        grid = tuple({bogofilter.CUTOFF: value} for value in CUTOFFS)
+        named = ("bogofilter", bogofilter.play_bogofilter, code(("experiments/quality/bogofilter.py",)))
         found.append(Contender(*named, grid, 5, takes_raw=True))
     return found

@@ -1,7 +1,5 @@
-"""How other libraries and programs play lines; docs/quality.md describes them."""
+"""How other libraries play lines; docs/quality.md describes them."""
 
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -24,16 +22,9 @@ from kernels.arrays import Floats, Ints
 CALLS, LARGEST_BLOCK = 200, 50  # scikit-learn learns in single steps up to so many lines, then in blocks
 CLASSES = np.array([-1.0, 1.0])
 LEAST_BITS = 18
-BOGOFILTER = "bogofilter"
-CUTOFF = "cutoff"
-MAIL_BLOCK = 20  # mails that bogofilter tests before it registers them
-MEMORY = Path("/dev/shm")  # noqa: S108 - files that are read once; bogofilter syncs its word list at every call
+MEMORY = Path("/dev/shm")  # noqa: S108 - files that are read once
 
 csr_matrix = import_module("scipy.sparse").csr_matrix  # scipy comes with scikit-learn and has no types
-
-
-def is_installed() -> bool:
-    return shutil.which(BOGOFILTER) is not None
 
 
 def play_vw(fixed: tuple[str, ...], lines: Examples, settings: Sequence[Options]) -> list[Played]:
@@ -153,39 +144,6 @@ def _dicts(lines: Examples) -> list[dict[int, float]]:
         dict(zip(columns[a:b].tolist(), lines.values[a:b].tolist(), strict=True))
         for a, b in pairwise(lines.starts.tolist())
     ]
-
-
-def play_bogofilter(lines: Examples, settings: Sequence[Options]) -> list[Played]:
-    """Run bogofilter once; a setting is the probability above which a mail is spam."""
-    scores = _spam_probabilities(lines)
-    return [Played(scores - float(options[CUTOFF])) for options in settings]
-
-
-@lru_cache(maxsize=8)
-def _spam_probabilities(lines: Examples) -> Floats:
-    """Test a few mails in one process, then register them in one for each class."""
-    found = np.full(len(lines), 0.5)
-    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
-        for start in range(0, len(lines), MAIL_BLOCK):
-            some = range(start, min(start + MAIL_BLOCK, len(lines)))
-            paths = {line: Path(folder) / f"mail-{line}" for line in some}
-            for line, path in paths.items():
-                path.write_bytes(lines.raws[line])
-            if start:
-                answer = _bogofilter(folder, "-T", paths.values()).splitlines()
-                found[some.start : some.stop] = [float(each.split()[-1]) for each in answer]
-            for option, label in (("-s", 1.0), ("-n", -1.0)):
-                if taught := [paths[line] for line in some if lines.labels[line] == label]:
-                    _bogofilter(folder, option, taught)
-            for path in paths.values():
-                path.unlink()
-    return found
-
-
-def _bogofilter(folder: str, option: str, paths: Any) -> str:  # noqa: ANN401 - an iterable of paths
-    command = [BOGOFILTER, "-C", option, "-b", "-d", folder, "--db-transaction=no"]
-    names = "".join(f"{path}\n" for path in paths)
-    return subprocess.run(command, input=names, capture_output=True, check=False, text=True).stdout  # noqa: S603 - fixed
 
 
 def batch_last_half(lines: Examples) -> Floats:

@@ -11,7 +11,7 @@ from app.learning.config import DEFAULTS, settings_of_new_tenants
 from app.learning.state import TenantState
 from experiments.examples import Examples
 from experiments.preparation import Facts
-from experiments.quality import scenarios, verdicts
+from experiments.quality import bogofilter, scenarios, verdicts
 from experiments.quality.contenders import OURS, SPARSE, WEIGHT, Contender, Options, Played, ours
 from experiments.quality.costs import Cost
 from experiments.quality.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
@@ -114,6 +114,17 @@ def test_numbers_are_encoded_if_and_only_if_a_caller_gives_them() -> None:
         whole = stream(300, given=given)
         same = (raw.play(whole, [{}])[0].scores == encoded.play(whole, [{}])[0].scores).all()
         assert same == (not given)
+
+
+def test_bogofilter_is_undecided_until_the_first_label() -> None:
+    if not bogofilter.is_installed():
+        pytest.skip("bogofilter is not installed")
+    raws = [b"Subject: a\n\nbuy cheap pills now\n", b"Subject: b\n\nlunch at noon tomorrow\n"] * 40
+    labels = np.where(np.arange(80) < 40, 0.0, np.tile([1.0, -1.0], 40))
+    lines = Examples(np.zeros(81, np.int64), np.empty(0, np.uint64), np.empty(0), labels, raws)
+    (played,) = bogofilter.play_bogofilter(lines, [{bogofilter.CUTOFF: 0.5}])
+    assert (played.scores[:60] == 0.0).all()
+    assert ((played.scores[60:] > 0.0) == (labels[60:] > 0.0)).all()
 
 
 class Oracle:
