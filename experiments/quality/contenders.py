@@ -18,7 +18,7 @@ from kernels.arrays import Floats
 OURS = "Sluice"
 SPARSE = "Sluice, 90% sparsity"
 WEIGHT = "weight"  # of an anomaly; a normal example has the weight 1
-WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 # Numbers are encoded only if the example says that a caller gave them; our own featurizers' never are.
 HAS_GIVEN = "given" in Example.__struct_fields__
 OUR_CODE = ("kernels", "app/learning", "experiments/quality/contenders.py")

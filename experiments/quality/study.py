@@ -17,7 +17,7 @@ from experiments.quality.contenders import Contender, Options, Played
 from experiments.quality.forms import AS_GIVEN, BINS, forms_of
 from experiments.quality.grid import contenders
 from experiments.quality.libraries import batch_last_half
-from experiments.quality.points import Points, Said, Verdicts
+from experiments.quality.points import Points, Said, Verdicts, digest
 from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
 from experiments.quality.search import Point, climb, edge_of
 from experiments.quality.significance import Judged, compare
@@ -124,8 +124,8 @@ def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
 def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
     name: str, ratio: str, work: str, limit: int | None, seeds: list[int], searched: int, moves: int, starts: int
 ) -> Outcome:
-    stream = streams()[name]
-    cell = Cell(stream, ratio, Path(work), limit, seeds, searched, moves)
+    digest.cache_clear()  # it would keep the streams of earlier tasks in memory
+    cell = Cell(streams()[name], ratio, Path(work), limit, seeds, searched, moves)
     facts = facts_of(name, cell.whole)
     if not cell.samples:
         return Outcome(name, ratio, facts)
@@ -146,7 +146,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
         curves = [
             cell.cold(best, starts) for best in bests if best.row.objective == BALANCED and _is_first(best, bests)
         ]
-    if stream.given and BINS in (forms := forms_of(cell.whole)):
+    if ratio == NATURAL and BINS in (forms := cell.forms[0]):
         half = len(cell.whole) // 2
         batch = confusion(cell.whole.labels[half:], batch_last_half(forms[BINS])).balanced_accuracy
     return Outcome(name, ratio, facts, [best.row for best in bests], matches, curves, batch)
@@ -158,7 +158,7 @@ class Cell:
     def __init__(  # noqa: PLR0913, PLR0917 - those of a task
         self, stream: Stream, ratio: str, work: Path, limit: int | None, seeds: list[int], searched: int, moves: int
     ) -> None:
-        self._stream, self._ratio, self._searched, self._moves = stream, ratio, searched, moves
+        self._ratio, self._searched, self._moves = ratio, searched, moves
         self.contenders = contenders(with_raws=stream.kind == "mails")
         with_raws = any(each.takes_raw for each in self.contenders)
         self.whole = stream.read(work, limit, with_raws=with_raws)
@@ -287,7 +287,6 @@ class Cell:
             error=fmean(one[ERROR] for one in each),
             balanced=fmean(one[BALANCED] for one in each),
             last_half=fmean(known) if known else None,
-            spread=max(one[objective] for one in each) - min(one[objective] for one in each),
             sparsity=verdicts[0].sparsity,
         )
         return Best(contender, form, point, [each.said for each in verdicts], row)

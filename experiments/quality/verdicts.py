@@ -28,7 +28,6 @@ class Row(msgspec.Struct, frozen=True):
     error: float
     balanced: float | None
     last_half: float | None
-    spread: float  # of the objective over samples
     sparsity: float | None
 
 

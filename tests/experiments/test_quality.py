@@ -280,7 +280,7 @@ def test_a_curve_counts_everything_so_far() -> None:
 
 def row(contender: str, objective: str, error: float, balanced: float, edge: str = "") -> Row:
     setting: dict[str, float | str] = {} if contender.startswith(OURS) else {"lr": 1.0, WEIGHT: 3.0}
-    return Row(contender, "", objective, setting, edge, 9, error, balanced, balanced, 0.0, 0.9)
+    return Row(contender, "", objective, setting, edge, 9, error, balanced, balanced, 0.9)
 
 
 @pytest.fixture
@@ -341,7 +341,7 @@ def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -
     pytest.importorskip("vowpalwabbit")
     from experiments.quality import study  # noqa: PLC0415 - only the benchmarks install these libraries
 
-    sizes = replace(study.QUICK, examples=600, ratios=(ratio,), moves=0)
+    sizes = replace(study.QUICK, examples=400, ratios=(ratio,), moves=0)
     (task,) = study.tasks(sizes, [name], tmp_path)
     found = study.evaluate(**task.arguments)
     again = study.evaluate(**task.arguments)
@@ -350,4 +350,4 @@ def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -
     assert {each.contender.split()[0] for each in found.rows} >= {"Sluice", "VW", "scikit-learn", "river"}
     played = {match.scenario for match in found.matches}
     assert played == ({"", *SCRIPTS, *ONLINE} if name == "payments" else {""})
-    assert found.batch_last_half is not None
+    assert (found.batch_last_half is not None) == (ratio == NATURAL)
