@@ -10,13 +10,13 @@ from experiments.quality.contenders import WEIGHTS, Contender, Options, ours
 from experiments.tasks import code
 
 CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
-RATES = tuple(2.0**k for k in range(-6, 10))
+RATES = tuple(2.0**k for k in range(-10, 10))
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 VW = {  # by name: fixed options, the name of the step, steps, the start
-    "VW logistic": (("--loss_function", "logistic"), "learning_rate", RATES, 8),
-    "VW squared": (("--loss_function", "squared"), "learning_rate", RATES, 5),
-    "VW hinge": (("--loss_function", "hinge"), "learning_rate", RATES, 6),
+    "VW logistic": (("--loss_function", "logistic"), "learning_rate", RATES, 12),
+    "VW squared": (("--loss_function", "squared"), "learning_rate", RATES, 9),
+    "VW hinge": (("--loss_function", "hinge"), "learning_rate", RATES, 10),
     "VW ftrl, hinge": (("--ftrl", "--loss_function", "hinge"), "ftrl_alpha", ALPHAS, 7),
     "VW ftrl, logistic": (("--ftrl", "--loss_function", "logistic"), "ftrl_alpha", ALPHAS, 7),
 }

@@ -6,25 +6,45 @@ from experiments.quality.contenders import Contender
 
 Point = tuple[int, int]  # numbers of a step and of a weight
 
+STARTS = 3
+
+
+def lattice(contender: Contender) -> list[Point]:
+    """Return points all over the grid, from which a search can start."""
+    steps, weights = len(contender.steps), len(contender.weights)
+    return [(s, w) for s in range(1, max(steps - 1, 2), 3) for w in range(weights // 2 % 2, weights, 2) if s < steps]
+
 
 def climb(
-    contender: Contender, first: Point, losses: Callable[[Sequence[Point]], Sequence[float]], moves: int
+    contender: Contender, firsts: Sequence[Point], losses: Callable[[Sequence[Point]], Sequence[float]], moves: int
 ) -> dict[Point, float]:
-    """Move to the best neighbour until there is none, also diagonally; return the loss of every measured point."""
-    found = {first: losses([first])[0]}
-    for _ in range(moves):
-        best = min(found, key=found.__getitem__)
-        around = [
-            (step, weight)
-            for step in range(max(best[0] - 1, 0), min(best[0] + 2, len(contender.steps)))
-            for weight in range(max(best[1] - 1, 0), min(best[1] + 2, len(contender.weights)))
-            if (step, weight) not in found
-        ]
-        beside = [point for point in around if best[0] == point[0] or best[1] == point[1]]
-        if not around:
-            break
-        found.update(zip(beside or around, losses(beside or around), strict=True))
+    """Start at the best few points; from each, move to the best neighbour until there is none, also diagonally.
+
+    Return the loss of every measured point. One start is not enough: a small step with a large weight may be as good
+    as the opposite, and points between them are worse.
+    """
+    found = dict(zip(firsts, losses(firsts), strict=True))
+    for best in sorted(found, key=found.__getitem__)[:STARTS]:
+        here = best
+        for _ in range(moves):
+            around = _around(contender, here)
+            beside = [point for point in around if here[0] == point[0] or here[1] == point[1]]
+            new = [point for point in beside if point not in found] or [point for point in around if point not in found]
+            found.update(zip(new, losses(new), strict=True))
+            after = min((here, *around), key=lambda point: found.get(point, float("inf")))
+            if after == here and not any(point not in found for point in around):
+                break
+            here = after
     return found
+
+
+def _around(contender: Contender, point: Point) -> list[Point]:
+    return [
+        (step, weight)
+        for step in range(max(point[0] - 1, 0), min(point[0] + 2, len(contender.steps)))
+        for weight in range(max(point[1] - 1, 0), min(point[1] + 2, len(contender.weights)))
+        if (step, weight) != point
+    ]
 
 
 def edge_of(contender: Contender, point: Point) -> str:

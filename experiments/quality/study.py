@@ -19,7 +19,7 @@ from experiments.quality.grid import contenders
 from experiments.quality.libraries import batch_last_half
 from experiments.quality.points import Points, Said, Verdicts, digest
 from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
-from experiments.quality.search import Point, climb, edge_of
+from experiments.quality.search import Point, climb, edge_of, lattice
 from experiments.quality.significance import Judged, compare
 from experiments.quality.streams import (
     JPCERT,
@@ -177,7 +177,7 @@ class Cell:
             seen: dict[Point, dict[str, float]] = {}
             for objective in OBJECTIVES:
                 losses = climb(
-                    contender, self._first(contender, objective),
+                    contender, self._firsts(contender, objective),
                     lambda points, of=objective, form=form, seen=seen: self._losses(contender, form, points, of, seen),  # type: ignore[misc]
                     self._moves,
                 )  # fmt: skip
@@ -228,13 +228,12 @@ class Cell:
     def _forms(self, contender: Contender) -> list[str]:
         return [AS_GIVEN] if contender.is_ours or contender.takes_raw else list(self.forms[0])
 
-    def _first(self, contender: Contender, objective: str) -> Point:
-        """Begin without weights, or for balanced accuracy with about the one that makes both classes equal."""
-        if len(contender.weights) == 1:
-            return contender.start, 0
+    def _firsts(self, contender: Contender, objective: str) -> list[Point]:
+        """Begin without weights, or with one that makes both classes about equal; and all over the grid."""
         positives = max(float((self.samples[0].truth > 0.0).mean()), 1e-3)
         wanted = (1.0 - positives) / positives if objective == BALANCED else 1.0
-        return contender.start, int(np.argmin([abs(np.log(weight / wanted)) for weight in contender.weights]))
+        first = contender.start, int(np.argmin([abs(np.log(weight / wanted)) for weight in contender.weights]))
+        return list(dict.fromkeys([first, *(lattice(contender) if self._moves > 1 else ())]))  # a trial has one start
 
     def _losses(
         self,

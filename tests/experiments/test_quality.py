@@ -18,7 +18,7 @@ from experiments.quality.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
 from experiments.quality.points import Points
 from experiments.quality.report import Results, optima_table, sections, summary_table, targets
 from experiments.quality.scenarios import ONLINE, SCRIPTS
-from experiments.quality.search import climb, edge_of
+from experiments.quality.search import Point, climb, edge_of, lattice
 from experiments.quality.significance import Comparison, Judged, compare, mcnemar
 from experiments.quality.streams import NATURAL, PDD, RATIOS, samples_of, streams
 from experiments.quality.verdicts import BALANCED, ERROR, Match, Outcome, Row
@@ -159,10 +159,19 @@ def grid() -> Contender:
 
 
 def test_the_search_ends_at_the_best_point_and_does_not_try_all() -> None:
-    found = climb(grid(), (2, 0), lambda points: [(s - 6) ** 2 + (w - 2) ** 2 for s, w in points], moves=20)
+    found = climb(grid(), [(2, 0)], lambda points: [(s - 6) ** 2 + (w - 2) ** 2 for s, w in points], moves=20)
     assert min(found, key=found.__getitem__) == (6, 2)
     assert len(found) < 9 * 4
-    assert len(climb(grid(), (2, 0), lambda points: [float(-s) for s, _ in points], moves=1)) == 4
+    assert len(climb(grid(), [(2, 0)], lambda points: [float(-s) for s, _ in points], moves=1)) == 4
+
+
+def test_a_search_from_all_over_the_grid_is_not_caught_in_a_local_optimum() -> None:
+    def losses(points: Sequence[Point]) -> list[float]:
+        return [min((s - 1) ** 2 + w**2 + 1.0, (s - 7) ** 2 + (w - 3) ** 2) for s, w in points]
+
+    assert min(losses(list(climb(grid(), [(2, 0)], losses, moves=20)))) == 1.0
+    assert min(losses(list(climb(grid(), lattice(grid()), losses, moves=20)))) == 0.0
+    assert lattice(Contender("ours", Oracle().play, "")) == []
 
 
 def test_an_optimum_at_an_end_of_the_grid_is_told() -> None:
