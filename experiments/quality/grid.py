@@ -12,7 +12,7 @@ from experiments.tasks import code
 CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
 RATES = tuple(2.0**k for k in range(-10, 10))
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 VW = {  # by name: fixed options, the name of the step, steps, the start
     "VW logistic": (("--loss_function", "logistic"), "learning_rate", RATES, 12),
     "VW squared": (("--loss_function", "squared"), "learning_rate", RATES, 9),
@@ -34,7 +34,7 @@ def contenders(*, with_raws: bool) -> list[Contender]:
     for loss in ("hinge", "log_loss"):
         grid = tuple({"loss": loss, "alpha": value} for value in PENALTIES)
         name = f"scikit-learn SGD, {loss}"
-        found.append(Contender(name, libraries.play_sgd, f"{sklearn} {name}", grid, 4, WEIGHTS))
+        found.append(Contender(name, libraries.play_sgd, f"{sklearn} {name}", grid, 5, WEIGHTS))
     for name, kind, step in (("logistic", optim.SGD, "lr"), ("FTRL", optim.FTRLProximal, "alpha")):
         grid = tuple({step: value} for value in ALPHAS)
         play, online = partial(libraries.play_river, kind), partial(libraries.river_online, kind)
