@@ -90,9 +90,10 @@ bench: ## run bench-kernels, bench-service and bench-quality (QUICK=1: a trial)
 bench-kernels: $(BENCH_INSTALLED) ## compare the kernels with other libraries (QUICK=1: a trial)
 	.venv-bench/bin/python -m experiments.kernels $(if $(QUICK),--quick)
 
-bench-quality: $(BENCH_INSTALLED) ## compare verdicts on real inputs with other learners (QUICK=1: a trial)
+# OPTIONS="--only w8a,sms --ratios natural,1:99 --processes 1" plays a part, and writes nothing into docs.
+bench-quality: $(BENCH_INSTALLED) ## compare verdicts with other learners, for hours, resumable (QUICK=1: a trial of 3 minutes)
 	$(call have,bogofilter,to compare with,echo "bogofilter cannot be installed: its rows will be missing.")
-	.venv-bench/bin/python -m experiments.quality $(if $(QUICK),--quick)
+	.venv-bench/bin/python -m experiments.quality $(if $(QUICK),--quick) $(OPTIONS)
 
 bench-peers: $(BENCH_INSTALLED) ## compare Sluice with river, scikit-learn, Vowpal Wabbit, rspamd and bogofilter (QUICK=1: a trial)
 	$(call have,rspamd bogofilter,to compare with,echo "They cannot be installed: their rows will say so.")

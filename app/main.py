@@ -28,6 +28,7 @@ from app.auth.rate_windows import rate_windows
 from app.features.featurizer import KINDS, features_of
 from app.learning.config import NUMBERS
 from app.learning.example import example_of_json, examples_of_json
+from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState, advance
 from app.settings import Settings
 from app.storage.api_keys import ApiKeyStore
@@ -58,7 +59,7 @@ from app.tenants.measurements import Measurements
 from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
-from app.tenants.rules import FeatureLimit, Rules, settings_of_new_tenants
+from app.tenants.rules import FeatureLimit, Rules
 from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
 
 logger = logging.getLogger("sluice")

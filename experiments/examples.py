@@ -36,6 +36,7 @@ class Examples:
     labels: Floats
     raws: Sequence[bytes] = ()
     norms: Floats | None = None  # the Euclidean length of each example of a stored set, whose values are not scaled
+    given: bool = False  # the numbers are a caller's, not those of our featurizers
 
     def __len__(self) -> int:
         return self.labels.size
@@ -52,7 +53,7 @@ class Examples:
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         raws = [self.raws[i] for i in rows.tolist()] if self.raws else ()
-        return Examples(starts, self.keys[places], self.values[places], self.labels[rows], raws)
+        return Examples(starts, self.keys[places], self.values[places], self.labels[rows], raws, given=self.given)
 
     def blocks(self, rows: Ints, *, l2: bool = True, nonzeros: int = BLOCK_NONZEROS) -> Iterator["Examples"]:
         """Yield these rows of a stored set in this order, a block at a time, scaled to length 1 if wanted."""
@@ -122,9 +123,9 @@ def joined(batches: Iterable[Batch | Examples], bias: int = 0) -> Examples:
     return Examples(*canonical_batch(starts, keys, values, True, np.uint64(bias)), labels)  # noqa: FBT003
 
 
-def rare(labels: Floats, seed: int) -> Ints:
-    """Keep all normal examples and as many random anomalies as make 1 in 100; the order stays."""
+def rare(labels: Floats, seed: int, negatives_per_positive: int = NEGATIVES_PER_POSITIVE) -> Ints:
+    """Keep all normal examples and so few random anomalies, of as many as there are; the order stays."""
     positives, negatives = np.flatnonzero(labels > 0.0), np.flatnonzero(labels <= 0.0)
-    count = min(round(negatives.size / NEGATIVES_PER_POSITIVE), positives.size)
+    count = min(round(negatives.size / negatives_per_positive), positives.size)
     chosen = np.random.default_rng(seed).choice(positives, count, replace=False)
     return np.sort(np.concatenate([chosen, negatives])).astype(np.int64)

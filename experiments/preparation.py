@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from experiments.examples import Examples, opened, store
-from experiments.sets import SOURCES
+from experiments.sets import QUALITY_SOURCES, SOURCES
 from experiments.sets.files import given
 from experiments.tasks import Task, code, run
 
@@ -46,7 +46,7 @@ def prepare_sets(
 
 
 def prepare(name: str, paths: list[str], folder: str, limit: int | None) -> Facts:
-    source = given(name, *paths) if paths else SOURCES[name]
+    source = given(name, *paths) if paths else (SOURCES | QUALITY_SOURCES)[name]
     shutil.rmtree(folder, ignore_errors=True)
     parts = {TRAIN: source.train} if source.test is None else {TRAIN: source.train, TEST: source.test}
     for part, read in parts.items():

@@ -7,8 +7,9 @@ from typing import Final, Literal, get_args
 from app.datasets.errors import OnError
 from app.datasets.formats import Format
 from app.features.featurizer import NEWEST, VERSIONS
-from app.learning.config import ALWAYS, DEFAULTS, FOR_NEW_TENANTS, WITH_COSTS, Value, config_of
+from app.learning.config import ALWAYS, DEFAULTS, WITH_COSTS, Value, config_of
 from app.learning.errors import BadSetting
+from app.learning.first_settings import FIRST
 from kernels.learner.options import SCHEDULES
 from kernels.registry import ALGORITHMS, load
 
@@ -37,7 +38,7 @@ SETTINGS: Final[dict[str, str]] = {
     "max_features": "maximum number of features; further ones are dropped",
 }
 
-DEFAULT_ALGORITHM: Final = str(FOR_NEW_TENANTS["algorithm"])
+DEFAULT_ALGORITHM: Final = str(FIRST["algorithm"])
 
 INPUTS = """formats of FILE (details: docs/formats.md); a file may be compressed with gz, xz or bz2:
   libsvm  .libsvm, .svm      label index:value index:value ...
@@ -83,7 +84,7 @@ def add_settings(parser: ArgumentParser) -> None:
     """Add every setting of the learners."""
     group = parser.add_argument_group("settings", "an algorithm refuses settings that it does not use")
     for name, text in SETTINGS.items():
-        default = (DEFAULTS | FOR_NEW_TENANTS)[name]
+        default = (DEFAULTS | FIRST)[name]
         shown = "" if default is None else f" (default: {default}, unless the algorithm has another)"
         group.add_argument(
             f"--{name.replace('_', '-')}", dest=f"setting_{name}", type=_value, metavar="X", help=text + shown
@@ -100,7 +101,7 @@ def settings_for(algorithm: str, given: Mapping[str, Value]) -> dict[str, Value]
     """The settings of one algorithm: those of a new tenant, unless others are given."""
     is_limited = "max_features" in given or "max_features" in load(algorithm).defaults
     plenty = {} if is_limited else {"max_features": PLENTY}
-    return {**FOR_NEW_TENANTS, "algorithm": algorithm, **plenty, **given}
+    return {**FIRST, "algorithm": algorithm, **plenty, **given}
 
 
 def shared_settings(algorithms: list[str], given: Mapping[str, Value]) -> list[dict[str, Value]]:

@@ -41,8 +41,6 @@ DEFAULTS: dict[str, Value] = {
     "featurizer": 1,
     "numbers": "raw",
 }
-# What new tenants and the command line begin with. The defaults above stay: earlier logs rely on them.
-FOR_NEW_TENANTS: dict[str, Value] = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto"}
 ALWAYS = frozenset(
     {
         "algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "featurizer",

@@ -4,21 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.features.featurizer import NEWEST
-from app.learning.config import DEFAULTS, FOR_NEW_TENANTS, Config, Value, config_of
+from app.learning.config import Config, Value, config_of
 from app.learning.errors import BadSetting
+from app.learning.first_settings import settings_of_new_tenants
 from app.tenants.snapshotter import SnapshotPolicy
 
 MOST_FEATURES = 1 << 31  # the largest valid max_features
 SETTING = "SLUICE_MAX_FEATURES_PER_TENANT"
-
-
-def settings_of_new_tenants(
-    algorithm: str = str(FOR_NEW_TENANTS["algorithm"]), newest: int = NEWEST
-) -> Mapping[str, Value]:
-    """Return the first settings of new tenants, where they are not the defaults: older tenants keep the defaults."""
-    settings = {**FOR_NEW_TENANTS, "algorithm": algorithm, "featurizer": newest}
-    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
 @dataclass(frozen=True, slots=True)

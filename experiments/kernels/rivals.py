@@ -18,7 +18,7 @@ from app.learning.example import example_of
 from app.learning.model import Model
 from experiments.kernels.speed import Seconds, best_seconds
 from experiments.kernels.zipf import NONZEROS, SEED, Stream, zipf_stream
-from experiments.quality.libraries import CLASSES, csr_matrix, write_vw
+from experiments.quality.libraries import CLASSES, csr_matrix, vw_tails
 from kernels.arrays import Floats
 from kernels.examples.canonical import canonical
 
@@ -106,7 +106,8 @@ def _dicts(stream: Stream, name: Callable[[int], str], examples: int) -> list[di
 
 def _vw(stream: Stream, folder: Path) -> dict[str, Run]:
     text, cache = folder / "stream.vw", folder / "stream.cache"
-    write_vw(text, stream.starts, stream.columns, stream.column_values, stream.labels)
+    tails = vw_tails(stream.starts, stream.columns, stream.column_values)
+    text.write_text("".join(f"{label:g}{tail}" for label, tail in zip(stream.labels.tolist(), tails, strict=True)))
     _learn_with_vw(text, cache, [], "creating cache_file")
     runs: dict[str, Run] = {}
     for name, options in VW_OPTIONS.items():

@@ -1,19 +1,22 @@
-"""Measure verdicts on real inputs beside other learners, and write docs/quality.md; 1 if a target was missed."""
+"""Measure verdicts beside other learners, and write docs/quality.md after a whole run; 1 if a target was missed."""
 
 import argparse
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from experiments.preparation import prepare_sets, sets_folder
+from experiments.preparation import prepare_sets
 from experiments.quality import costs
-from experiments.quality.libraries import CONTENDERS, is_installed
+from experiments.quality.bogofilter import is_installed
 from experiments.quality.report import Results, sections, targets
-from experiments.quality.study import QUICK, STREAMS, STUDY, WHOLE, Outcome, Sizes, tasks
-from experiments.sets import SOURCES
+from experiments.quality.streams import RATIOS, TREC, streams
+from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks
+from experiments.quality.verdicts import Outcome
 from experiments.tasks import ROOT, log, run
 from load_tests.harness.machine import Machine
-from load_tests.harness.report import DOCS, publish
+from load_tests.harness.report import DOCS, filled, publish
 
 PAGE = DOCS / "quality.md"
 PACKAGES = ("numpy", "numba", "tldextract", "selectolax", "scikit-learn", "vowpalwabbit", "river")
@@ -22,39 +25,56 @@ NO_BOGOFILTER = "bogofilter is not installed, so its rows are missing: on Debian
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="experiments.quality", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a trial with few examples, which writes nothing")
-    parser.add_argument("--only", metavar="WORD", default="", help="sets with this in their name; writes nothing")
-    parser.add_argument("--work", type=Path, help="where sets and results are kept for the next run")
+    option = parser.add_argument
+    option("--quick", action="store_true", help="a trial with few examples, which writes nothing into docs")
+    option("--only", type=_names, metavar="NAME,...", help="some of the streams; writes nothing into docs")
+    option("--ratios", type=_names, metavar="RATIO,...", help=f"some of {', '.join(RATIOS)}; writes nothing into docs")
+    option("--processes", type=int, metavar="N", help="how many run side by side; default: one for each processor")
+    option("--work", type=Path, help="where sets and results are kept for the next run")
     chosen = parser.parse_args()
-    if missing := [path for name in STREAMS for path in SOURCES[name].absent()]:
-        sys.exit(f"{missing[0]} is absent, and {len(missing) - 1} others; SLUICE_DATA names the folder of the corpora")
+    sizes = QUICK if chosen.quick else WHOLE
+    if unknown := {*(chosen.only or ())} - {*streams()} | {*(chosen.ratios or ())} - {*RATIOS}:
+        parser.error(f"{', '.join(sorted(unknown))}: the streams are {', '.join(streams())}")
+    sizes = replace(sizes, streams=tuple(chosen.only or sizes.streams), ratios=tuple(chosen.ratios or sizes.ratios))
     work = chosen.work or ROOT / "build" / ("quality-quick" if chosen.quick else "quality")
-    names = [name for name in STREAMS if chosen.only in name]
-    results = measure(QUICK if chosen.quick else WHOLE, names, work)
-    found = list(targets(results))
-    return publish(PAGE, sections(results, found), found, write=not chosen.quick and not chosen.only)
+    results = measure(sizes, work, chosen.processes)
+    found = [] if sizes.examples else list(targets(results))  # a beginning of a stream meets none
+    parts = sections(results, found)
+    (work / PAGE.name).write_text(filled(PAGE, parts), encoding="utf-8")
+    log(f"the page of this run is {work / PAGE.name}")
+    return publish(PAGE, parts, found, write=sizes == WHOLE and not results.absent)
 
 
-def measure(sizes: Sizes, names: list[str], work: Path) -> Results:
-    """Play everything on all processors, then time what features cost."""
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
+def measure(sizes: Sizes, work: Path, processes: int | None) -> Results:
+    """Play everything side by side, then time what features cost."""
     start, machine = time.monotonic(), Machine(*PACKAGES)
-    folder = sets_folder(work)
-    prepare_sets(names, {}, work, sizes.examples)
-    contenders = {name: each for name, each in CONTENDERS.items() if not each.reads_raws or is_installed()}
-    found = run(tasks(sizes, [folder / name for name in names], contenders), work / "results")[STUDY]
-    outcomes: list[Outcome] = list(found.values())
-    log("timing features")
-    url_cost, mail_cost = costs.url_cost(), costs.mail_cost()
-    peaks = {shape: costs.peak_ratio(shape) for shape in costs.SHAPES}
+    absent = [] if is_installed() else [NO_BOGOFILTER]
+    names = []
+    for name in sizes.streams:
+        if missing := streams()[name].source.absent():
+            absent.append(
+                f"{name} is left out: {missing[0].name} is absent (SLUICE_DATA names the folder of the data)."
+            )
+        else:
+            names.append(name)
+    for sentence in absent:
+        log(sentence)
+    stored = dict.fromkeys(streams()[name].source.name for name in names if not streams()[name].given)
+    prepare_sets(stored, {}, work, sizes.examples, processes)
+    outcomes: Sequence[Outcome] = list(run(tasks(sizes, names, work), work / "results", processes)[STUDY].values())
+    timed = TREC in names and sizes.examples is None
+    if timed:
+        log("timing features")
     return Results(
+        outcomes=list(outcomes),
+        costs={"url": costs.url_cost(), "mail": costs.mail_cost()} if timed else {},
+        peaks={shape: costs.peak_ratio(shape) for shape in costs.SHAPES} if timed else {},
+        absent=absent,
         machine=machine.facts("2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"),
-        facts=[each for outcome in outcomes for each in outcome.facts],
-        rows=[each for outcome in outcomes for each in outcome.rows],
-        curves=[each for outcome in outcomes for each in outcome.curves],
-        url_cost=url_cost,
-        mail_cost=mail_cost,
-        peaks=peaks,
-        absent=[] if is_installed() else [NO_BOGOFILTER],
     )
 
 

@@ -1,7 +1,9 @@
-"""Tasks: one contender on one file, at its natural ratio, with rare anomalies, and from a cold start."""
+"""Tasks: all contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -9,143 +11,321 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from experiments.examples import Examples, joined, opened, rare
-from experiments.preparation import TRAIN, Facts, facts_of
-from experiments.quality.contenders import OURS, Contender, Options
-from experiments.quality.verdicts import NATURAL, POINTS, RARE, RATIOS, Curve, Figures, Row, curve, figures, mean_curve
-from experiments.sets import SOURCES
-from experiments.sets.mails import raw_mails
-from experiments.tasks import Task
+from experiments.examples import Examples
+from experiments.preparation import facts_of
+from experiments.quality.contenders import Contender, Options, Played
+from experiments.quality.forms import AS_GIVEN, BINS, forms_of
+from experiments.quality.grid import contenders
+from experiments.quality.libraries import batch_last_half
+from experiments.quality.points import Points, Said, Verdicts, digest
+from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
+from experiments.quality.search import Point, climb, edge_of, lattice
+from experiments.quality.significance import Judged, compare
+from experiments.quality.streams import (
+    JPCERT,
+    NATURAL,
+    PDD,
+    PHISHSTORM,
+    PHISHTANK,
+    RATIOS,
+    TREC,
+    TREC_BEGINNING,
+    Stream,
+    samples_of,
+    streams,
+)
+from experiments.quality.verdicts import (
+    BALANCED,
+    ERROR,
+    LABELS,
+    OBJECTIVES,
+    Curve,
+    Match,
+    Outcome,
+    Row,
+    confusion,
+    curve,
+    last_half,
+    mean_curve,
+)
+from experiments.tasks import Task, code, log
+from kernels.arrays import Floats
 
 STUDY = "quality"
-PHISHSTORM = "phishstorm"
-PDD = "pdd"
-PHISHTANK = "phishtank-lobsters"
-JPCERT = "jpcert-lobsters"
-TREC = "trec07p 1-25,000"
-TREC_BEGINNING = "trec07p 1-10,000"
-STREAMS = {  # beginnings of each set, with their lengths
-    "phishstorm": {PHISHSTORM: 96_018},
-    "pdd": {PDD: 54_763},
-    "phishtank": {PHISHTANK: 170_338},
-    "jpcert": {JPCERT: 121_433},
-    "trec07p": {TREC: 25_000, TREC_BEGINNING: 10_000},
+SILENT_SECONDS = 10.0  # a contender that takes longer on a stream is logged
+ONLINE_CODE = ("experiments/quality/scenarios.py",)
+FINALISTS = 3  # points of a grid that play all samples
+CHANGED = (PDD, TREC, "spamassassin", "a9a", "payments")  # streams of the scenarios
+SECONDS = {  # about, for each ratio; others take 100
+    PHISHSTORM: 600.0,
+    PDD: 400.0,
+    PHISHTANK: 600.0,
+    JPCERT: 800.0,
+    TREC: 600.0,
+    TREC_BEGINNING: 250.0,
+    "spamassassin": 350.0,
+    "enron": 600.0,
+    "lingspam": 600.0,
+    "news": 400.0,
+    "logs": 250.0,
 }
-MAILS = "trec07p"
-WITHOUT_COLD_START = "Sluice, "  # other settings of Sluice play the long streams only
+COLD = (PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Examples of each file at most, seeds of the samples, and cold starts by ratio."""
+    """How much is played."""
 
-    examples: int | None
+    streams: tuple[str, ...]
+    ratios: tuple[str, ...]
+    examples: int | None  # of each stream at most
     seeds: tuple[int, ...]
-    starts: dict[str, int]  # those at 1:99 share the samples of the seeds
+    searched: int  # seeds on which points of a grid are searched
+    moves: int  # of a search
+    starts: int  # cold ones of each stream and ratio
 
 
-WHOLE = Sizes(None, (1, 2, 3, 4), {NATURAL: 20, RARE: 8})
-QUICK = Sizes(5000, (1,), {NATURAL: 4, RARE: 2})
+WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 20)
+QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """The results of one contender on one file; the facts come with Sluice."""
+class Best(msgspec.Struct, frozen=True):
+    """A contender's best point for an objective, with its verdicts on the tested lines of each sample."""
 
-    rows: list[Row]
-    curves: list[Curve]
-    facts: list[Facts]
+    contender: Contender
+    form: str
+    point: Point
+    said: list[Said]
+    row: Row
 
 
-def tasks(sizes: Sizes, folders: Sequence[Path], contenders: Mapping[str, Contender]) -> list[Task]:
+def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
     found = []
-    for folder in folders:
-        length = min(max(STREAMS[folder.name].values()), sizes.examples or 1 << 62)
-        for name, contender in contenders.items():
-            if contender.reads_raws and folder.name != MAILS:
+    for name in names:
+        for ratio in sizes.ratios:
+            plan = {
+                "seeds": list(sizes.seeds),
+                "searched": sizes.searched,
+                "moves": sizes.moves,
+                "starts": sizes.starts,
+            }
+            arguments: dict[str, Any] = {
+                "name": name,
+                "ratio": ratio,
+                "work": str(work),
+                "limit": sizes.examples,
+                **plan,
+            }
+            seconds = SECONDS.get(name, 100.0)
+            found.append(Task(STUDY, f"{name} {ratio}", seconds, evaluate, arguments))
+    return found
+
+
+def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
+    name: str, ratio: str, work: str, limit: int | None, seeds: list[int], searched: int, moves: int, starts: int
+) -> Outcome:
+    digest.cache_clear()  # it would keep the streams of earlier tasks in memory
+    cell = Cell(streams()[name], ratio, Path(work), limit, seeds, searched, moves)
+    facts = facts_of(name, cell.whole)
+    if not cell.samples:
+        return Outcome(name, ratio, facts)
+    bests: list[Best] = []
+    for number, contender in enumerate(cell.contenders, 1):
+        before, start = cell.points.computed, time.perf_counter()
+        bests += cell.best(contender)
+        taken, new = time.perf_counter() - start, cell.points.computed - before
+        if taken > SILENT_SECONDS:
+            text = f"{contender.name} ({number} of {len(cell.contenders)})"
+            log(f"{name} {ratio}: {text}: {new} runs in {taken:.0f} s")
+    matches = matches_of("", bests, cell.samples)
+    curves: list[Curve] = []
+    batch = None
+    if ratio == NATURAL and name in CHANGED:
+        matches += [match for scenario in (*SCRIPTS, *ONLINE) for match in cell.changed(scenario, bests)]
+    if name in COLD and ratio in LABELS:
+        curves = [
+            cell.cold(best, starts) for best in bests if best.row.objective == BALANCED and _is_first(best, bests)
+        ]
+    if ratio == NATURAL and BINS in (forms := cell.forms[0]):
+        half = len(cell.whole) // 2
+        batch = confusion(cell.whole.labels[half:], batch_last_half(forms[BINS])).balanced_accuracy
+    return Outcome(name, ratio, facts, [best.row for best in bests], matches, curves, batch)
+
+
+class Cell:
+    """One stream at one ratio: its samples in all forms, and the verdicts on them."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - those of a task
+        self, stream: Stream, ratio: str, work: Path, limit: int | None, seeds: list[int], searched: int, moves: int
+    ) -> None:
+        self._ratio, self._searched, self._moves = ratio, searched, moves
+        self.contenders = contenders(with_raws=stream.kind == "mails")
+        with_raws = any(each.takes_raw for each in self.contenders)
+        self.whole = stream.read(work, limit, with_raws=with_raws)
+        self.samples = samples_of(self.whole, ratio, seeds)
+        self.points = Points(work / "points" / f"{stream.name}-{ratio.replace(':', '-')}.sqlite")
+
+    @cached_property
+    def forms(self) -> list[dict[str, Examples]]:
+        return [forms_of(sample.lines) for sample in self.samples]
+
+    def best(self, contender: Contender) -> list[Best]:
+        """Return the best point for each objective, over all forms: those with the least mean loss on all samples."""
+        finals: list[tuple[str, Point, list[Verdicts]]] = []
+        tried = 0
+        for form in self._forms(contender):
+            seen: dict[Point, dict[str, float]] = {}
+            for objective in OBJECTIVES:
+                losses = climb(
+                    contender, self._firsts(contender, objective),
+                    lambda points, of=objective, form=form, seen=seen: self._losses(contender, form, points, of, seen),  # type: ignore[misc]
+                    self._moves,
+                )  # fmt: skip
+                best = sorted(losses, key=losses.__getitem__)[:FINALISTS]
+                finals += [(form, point, self._verdicts(contender, form, point)) for point in best]
+            tried += len(seen)
+        return [self._chosen(contender, finals, objective, tried) for objective in OBJECTIVES]
+
+    def changed(self, scenario: str, bests: Sequence[Best]) -> list[Match]:
+        """Play a scenario with the points that were best without it."""
+        script = SCRIPTS[scenario](self.whole) if scenario in SCRIPTS else self.samples[0]
+        forms = forms_of(script.lines)
+        found = []
+        for best in bests:
+            lines = script.lines if best.contender.is_ours else forms.get(best.form, forms[AS_GIVEN])
+            settings = [best.contender.options(best.point)]
+            if scenario in SCRIPTS:
+                (verdicts,) = self.points.play(best.contender, lines, settings)
+            elif best.contender.online is None:
                 continue
-            runs = len(contender.settings(rare=False)) + len(contender.settings(rare=True)) * len(sizes.seeds) / 2
-            seconds = 1e-6 * contender.microseconds * min(length, contender.limit or length) * runs
-            arguments: dict[str, Any] = {"folder": str(folder), "name": name, "seeds": list(sizes.seeds)}
-            arguments |= {"starts": sizes.starts, "limit": sizes.examples}
-            found.append(Task(STUDY, f"{name} on {folder.name}", seconds, evaluate, arguments))
-    return found
+            else:
+                online, run = best.contender.online, ONLINE[scenario]
+
+                def play(lines: Examples, options: Options, online: Any = online, run: Any = run) -> Played:  # noqa: ANN401
+                    return Played(run(lines, online(lines, options)))
+
+                (verdicts,) = self.points.play_online(
+                    best.contender, lines, settings, f"{scenario} {code(ONLINE_CODE)}", play
+                )
+            said = verdicts.said[script.tested]
+            figures = _figures(script.truth, said)
+            row = msgspec.structs.replace(best.row, error=figures[ERROR], balanced=figures[BALANCED])
+            found.append(msgspec.structs.replace(best, said=[said], row=row))
+        return matches_of(scenario, found, [script])
+
+    def cold(self, best: Best, starts: int) -> Curve:
+        """Start empty at random places, the same for all contenders."""
+        points, found = LABELS[self._ratio], []
+        for number in range(starts):
+            lines = self._of(best.contender, best.form, number % len(self.samples))
+            room = max(len(lines) - points[-1], 0) + 1
+            first = int(np.random.default_rng(number).integers(room))
+            window = lines.select(np.arange(first, min(first + points[-1], len(lines))))
+            (played,) = self.points.play(best.contender, window, [best.contender.options(best.point)])
+            found.append(curve(window.labels, np.where(played.said, 1.0, -1.0), points))
+        return Curve(best.contender.name, mean_curve(found))
+
+    def _forms(self, contender: Contender) -> list[str]:
+        return [AS_GIVEN] if contender.is_ours or contender.takes_raw else list(self.forms[0])
+
+    def _firsts(self, contender: Contender, objective: str) -> list[Point]:
+        """Begin without weights, or with one that makes both classes about equal; and all over the grid."""
+        positives = max(float((self.samples[0].truth > 0.0).mean()), 1e-3)
+        wanted = (1.0 - positives) / positives if objective == BALANCED else 1.0
+        first = contender.start, int(np.argmin([abs(np.log(weight / wanted)) for weight in contender.weights]))
+        return list(dict.fromkeys([first, *(lattice(contender) if self._moves > 1 else ())]))  # a trial has one start
+
+    def _losses(
+        self,
+        contender: Contender,
+        form: str,
+        points: Sequence[Point],
+        objective: str,
+        seen: dict[Point, dict[str, float]],
+    ) -> list[float]:
+        new = [point for point in points if point not in seen]
+        if new:
+            runs = [
+                self.points.play(
+                    contender, self._of(contender, form, number), [contender.options(point) for point in new]
+                )
+                for number in range(min(self._searched, len(self.samples)))
+            ]
+            for place, point in enumerate(new):
+                each = [_figures(s.truth, run[place].said) for s, run in zip(self.samples, runs, strict=False)]
+                seen[point] = {name: fmean(figures[name] for figures in each) for name in OBJECTIVES}
+        return [_loss(seen[point], objective) for point in points]
+
+    def _verdicts(self, contender: Contender, form: str, point: Point) -> list[Verdicts]:
+        options = [contender.options(point)]
+        return [self.points.play(contender, self._of(contender, form, k), options)[0] for k in range(len(self.samples))]
+
+    def _of(self, contender: Contender, form: str, number: int) -> Examples:
+        """Ours get the values as given and scale them on their own."""
+        return self.samples[number].lines if contender.is_ours else self.forms[number][form]
+
+    def _chosen(
+        self, contender: Contender, finals: Sequence[tuple[str, Point, list[Verdicts]]], objective: str, tried: int
+    ) -> Best:
+        def figures(verdicts: Sequence[Verdicts]) -> list[dict[str, float]]:
+            return [_figures(s.truth, each.said) for s, each in zip(self.samples, verdicts, strict=True)]
+
+        form, point, verdicts = min(
+            finals, key=lambda final: fmean(_loss(each, objective) for each in figures(final[2]))
+        )
+        each = figures(verdicts)
+        halves = [last_half(s.truth, np.where(v.said, 1.0, -1.0)) for s, v in zip(self.samples, verdicts, strict=True)]
+        known = [half for half in halves if half is not None]
+        row = Row(
+            contender=contender.name,
+            form=form if len(self._forms(contender)) > 1 else "",
+            objective=objective,
+            setting=contender.options(point),
+            edge=edge_of(contender, point),
+            points=tried,
+            error=fmean(one[ERROR] for one in each),
+            balanced=fmean(one[BALANCED] for one in each),
+            last_half=fmean(known) if known else None,
+            sparsity=verdicts[0].sparsity,
+        )
+        return Best(contender, form, point, [each.said for each in verdicts], row)
 
 
-def evaluate(folder: str, name: str, seeds: list[int], starts: dict[str, int], limit: int | None) -> Outcome:
-    """Play everything; settings of a cold start are those that were best for the whole stream."""
-    from experiments.quality.libraries import CONTENDERS  # noqa: PLC0415 - tests have other contenders
-
-    contender, streams = CONTENDERS[name], STREAMS[Path(folder).name]
-    whole = _raws(limit) if contender.reads_raws else joined([opened(Path(folder) / TRAIN)])
-    whole = whole.first(max(streams.values()))
-    rows = play(contender, [whole], NATURAL, streams)
-    chosen = {NATURAL: rows[0].setting}
-    for stream, length in streams.items():
-        rows += play(contender, samples_of(whole.first(length), seeds), RARE, {stream: length})
-        chosen.setdefault(RARE, rows[-1].setting)
-    curves = []
-    if not name.startswith(WITHOUT_COLD_START):
-        # bogofilter runs processes for each mail: a cold start at 1:99 takes too long.
-        for ratio in (NATURAL,) if contender.reads_raws else RATIOS:
-            some = windows(whole, ratio, seeds, starts[ratio])
-            curves.append(cold(contender, some, next(iter(streams)), chosen[ratio], ratio))
-    facts = [facts_of(stream, whole.first(length)) for stream, length in streams.items()] if name == OURS else []
-    return Outcome(rows, curves, facts)
-
-
-def samples_of(stream: Examples, seeds: Sequence[int]) -> list[Examples]:
-    return [stream.select(rare(stream.labels, seed)) for seed in seeds]
-
-
-def play(contender: Contender, samples: Sequence[Examples], ratio: str, lengths: Mapping[str, int]) -> list[Row]:
-    """Play each sample once, which also plays the streams that are beginnings of it; all with the best setting."""
-    samples = [sample.first(contender.limit or len(sample)) for sample in samples]
-    settings = contender.settings(rare=ratio == RARE)
-    if contender.tuned_on is not None and len(settings) > 1:
-        some = samples[0].first(contender.tuned_on)
-        runs = [[figures(some.labels, played)] for played in contender.play(some, settings)]
-        settings = [settings[_best(runs, ratio)]]
-    both = [(sample.labels, contender.play(sample, settings)) for sample in samples]
-    rows = []
-    for name, length in lengths.items():
-        by_sample = [[figures(labels[:length], each.up_to(length)) for each in played] for labels, played in both]
-        by_setting = list(zip(*by_sample, strict=True))
-        best = _best(by_setting, ratio)
-        examples = min(length, len(samples[0]))
-        rows.append(Row(name, contender.name, ratio, dict(settings[best]), examples, list(by_setting[best])))
-    return rows
-
-
-def cold(contender: Contender, starts: Sequence[Examples], name: str, options: Options, ratio: str) -> Curve:
-    played = [(window.labels, contender.play(window, [options])[0].scores) for window in starts]
-    return Curve(name, contender.name, ratio, mean_curve([curve(*each, POINTS[ratio]) for each in played]))
-
-
-def windows(stream: Examples, ratio: str, seeds: Sequence[int], count: int) -> list[Examples]:
-    """Return parts of the stream for cold starts at random places, the same for all contenders."""
-    length = POINTS[ratio][-1]
-    samples = [stream] if ratio == NATURAL else samples_of(stream, seeds)
+def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) -> list[Match]:
+    """Compare each of ours with the best rival, for each objective."""
     found = []
-    for number, sample in enumerate(samples):
-        room = max(len(sample) - length, 0) + 1
-        starts = np.sort(np.random.default_rng(number).integers(0, room, count // len(samples)))
-        found += [sample.select(np.arange(start, min(start + length, len(sample)))) for start in starts.tolist()]
+    for objective in OBJECTIVES:
+        theirs = [best for best in bests if not best.contender.is_ours]
+        rival = min(
+            theirs, key=lambda best: _loss({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
+        )
+        for our in bests:
+            if our.contender.is_ours and our.row.objective == objective:
+                judged = [
+                    Judged(s.rows, s.truth, _right(s.truth, ours), _right(s.truth, his))
+                    for s, ours, his in zip(samples, our.said, rival.said, strict=True)
+                ]
+                our_share, their_share = (getattr(each.row, objective) for each in (our, rival))
+                comparison = compare(judged, balanced=objective == BALANCED)
+                named = f"{rival.row.contender}, {rival.row.form}" if rival.row.form else rival.row.contender
+                found.append(Match(scenario, our.contender.name, named, objective, our_share, their_share, comparison))
     return found
 
 
-def _raws(limit: int | None) -> Examples:
-    found = raw_mails(SOURCES[MAILS], limit or max(STREAMS[MAILS].values()))
-    labels = np.array([float(label) for label, _ in found])
-    starts = np.zeros(len(found) + 1, np.int64)
-    return Examples(starts, np.empty(0, np.uint64), np.empty(0), labels, [raw for _, raw in found])
+def _right(truth: Floats, said: Said) -> Any:  # noqa: ANN401 - an array of 0 and 1
+    return (said == (truth > 0.0)).astype(np.int64)
 
 
-def _best(runs: Sequence[Sequence[Figures]], ratio: str) -> int:
-    """Return the setting with the least error or, of rare anomalies, the largest mean balanced accuracy."""
+def _figures(truth: Floats, said: Said) -> dict[str, float]:
+    found = confusion(truth, np.where(said, 1.0, -1.0))
+    assert found.error is not None
+    return {ERROR: found.error, BALANCED: found.balanced_accuracy or 0.0}
 
-    def loss(run: Figures) -> float:
-        if ratio == RARE:
-            return -(run.balanced or 0.0)
-        return 1.0 if run.error is None else run.error
 
-    return min(range(len(runs)), key=lambda k: fmean(map(loss, runs[k])))
+def _loss(figures: Mapping[str, float], objective: str) -> float:
+    return figures[ERROR] if objective == ERROR else 1.0 - figures[BALANCED]
+
+
+def _is_first(best: Best, bests: Sequence[Best]) -> bool:
+    """Cold starts are those of our default and of each rival's best point."""
+    return best.contender.name == bests[0].contender.name or not best.contender.is_ours

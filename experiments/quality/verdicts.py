@@ -1,76 +1,65 @@
-"""How verdicts met labels, counted in the same way for all contenders: a score above 0 says anomaly."""
+"""How verdicts met labels, counted in the same way for all contenders: a score above 0 says anomaly; and results."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 import msgspec
 import numpy as np
 
 from app.learning.prequential import Confusion
-from experiments.quality.contenders import Played
+from experiments.preparation import Facts
+from experiments.quality.significance import Comparison
+from experiments.quality.streams import NATURAL
 from kernels.arrays import Floats
 
-NATURAL = "natural"
-RARE = "1:99"
-RATIOS = (NATURAL, RARE)
-POINTS = {NATURAL: (50, 100, 200, 500), RARE: (500, 1000, 2000)}  # labels after which a cold start is measured
-HEAD = 20_000  # examples; over these all can be compared, also learners with a limit
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """Shares of one run; None where they are not defined."""
-
-    error: float | None
-    balanced: float | None
-    last_half: float | None
-    head_error: float | None
-    head_balanced: float | None
-    sparsity: float | None
+ERROR, BALANCED = "error", "balanced"
+OBJECTIVES = (BALANCED, ERROR)
+LABELS = {NATURAL: (50, 100, 200, 500), "1:99": (500, 1000, 2000)}  # after which a cold start is measured
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One contender on one stream at one ratio, with the best settings; a run for each sample."""
+    """One contender at its best point for one objective: shares, each the mean over samples."""
 
-    stream: str
     contender: str
-    ratio: str
+    form: str
+    objective: str
     setting: dict[str, float | str]
-    examples: int
-    runs: list[Figures]
+    edge: str
+    points: int  # that were tried
+    error: float
+    balanced: float | None
+    last_half: float | None
+    sparsity: float | None
 
-    def mean(self, name: str) -> float | None:
-        """Return the mean of a figure over the runs; None if it is not defined in one of them."""
-        values = self.values(name)
-        return fmean(values) if len(values) == len(self.runs) and values else None
 
-    def spread(self, name: str) -> float | None:
-        values = self.values(name)
-        return max(values) - min(values) if len(values) > 1 else None
+class Match(msgspec.Struct, frozen=True):
+    """One of ours against the best rival for an objective."""
 
-    def values(self, name: str) -> list[float]:
-        return [value for run in self.runs if (value := getattr(run, name)) is not None]
+    scenario: str  # empty: none
+    ours: str
+    rival: str
+    objective: str
+    our_share: float
+    their_share: float
+    comparison: Comparison
 
 
 class Curve(msgspec.Struct, frozen=True):
     """A cold start: the mean of balanced accuracy over several starts, after so many labels."""
 
-    stream: str
     contender: str
-    ratio: str
     values: list[float | None]
 
 
-def figures(labels: Floats, played: Played) -> Figures:
-    scores = played.scores
-    whole, head = confusion(labels, scores), confusion(labels[:HEAD], scores[:HEAD])
-    return Figures(
-        error=whole.error,
-        balanced=whole.balanced_accuracy,
-        last_half=last_half(labels, scores),
-        head_error=head.error,
-        head_balanced=head.balanced_accuracy,
-        sparsity=played.sparsity,
-    )
+class Outcome(msgspec.Struct, frozen=True):
+    """Everything about one stream at one ratio; no rows if it has too few anomalies for that."""
+
+    stream: str
+    ratio: str
+    facts: Facts
+    rows: list[Row] = []
+    matches: list[Match] = []
+    curves: list[Curve] = []
+    batch_last_half: float | None = None
 
 
 def confusion(labels: Floats, scores: Floats) -> Confusion:

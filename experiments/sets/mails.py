@@ -62,4 +62,8 @@ def _batches(mails: Iterable[Mail]) -> Iterator[Batch]:
 
 
 TREC07P: Final = Source("trec07p", "TREC 2007 mails", (TREC,), partial(_read, {TREC: POOL[TREC]}))
+SPAMASSASSIN: Final = Source(
+    "spamassassin", "SpamAssassin mails", tuple(POOL)[1:2], partial(_read, dict(list(POOL.items())[1:2]))
+)
+ENRON: Final = Source("enron", "Enron mails", tuple(POOL)[2:], partial(_read, dict(list(POOL.items())[2:])))
 MAILS: Final = Source("mails", "Mail pool", tuple(POOL), partial(_read, POOL))

@@ -62,9 +62,9 @@ def named(names: Sequence[str], columns: Ints) -> NDArray[np.object_]:
     return np.array(names, object)[columns]
 
 
-def batch_of(matrix: NDArray[np.number], labels: Floats, names: Sequence[str]) -> Batch:
-    """Make a batch of the rows of a matrix; zeros are left out."""
-    rows, columns = np.nonzero(matrix)
+def batch_of(matrix: NDArray[np.number], labels: Floats, names: Sequence[str], *, with_zeros: bool = False) -> Batch:
+    """Make a batch of the rows of a matrix; zeros are left out, or given as a caller of the service gives them."""
+    rows, columns = np.nonzero(np.ones(matrix.shape) if with_zeros else matrix)
     starts = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int64)
     values = matrix[rows, columns].astype(np.float64)
     return Batch(starts, keys_of(names)[columns], values, labels, named(names, columns))

@@ -10,9 +10,9 @@ import pytest
 
 from app.cli import main
 from app.features.featurizer import features_of
-from app.learning.config import FOR_NEW_TENANTS
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of_json, joined
+from app.learning.first_settings import FIRST
 from app.learning.state import TenantState, apply
 from kernels.compiler import cache_folder
 from kernels.registry import ALGORITHMS
@@ -223,7 +223,7 @@ def test_a_file_is_learnt_as_the_service_learns(tmp_path: Path, capsys: Output, 
     main(["train", str(path), "--out", str(model), *numbers, *shuffle, "--max-features", "4194304"])
     assert evaluated["digest"] in capsys.readouterr().out
     if not shuffle:
-        state = TenantState(FOR_NEW_TENANTS)
+        state = TenantState(FIRST)
         for line in path.read_bytes().splitlines():
             item = msgspec.json.decode(line)
             given, note = example_of_json(msgspec.json.encode(item["features"])), features_of("text", item["text"])

@@ -11,10 +11,11 @@ import pytest
 
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.example import example_of
+from app.learning.first_settings import settings_of_new_tenants
 from app.learning.names import Names
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
-from app.tenants.rules import Rules, settings_of_new_tenants
+from app.tenants.rules import Rules
 from app.tenants.tenant import Feedback, FeedbackResult
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, until, worker
