@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.learning.calibration import Objective
+from app.learning.config import Config
 from app.learning.drift import Drift, drift_of
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.evaluation.calibration import THRESHOLD, observe, observe_all
+from kernels.evaluation import calibration
 from kernels.evaluation.confusion import count, count_one
 from kernels.evaluation.drift import new_detectors
 
 WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # factor per example by which earlier examples fade
 CELL = 3  # the last of the four cells of `kernels/evaluation/confusion.py`
+Objective = tuple[int, float, float]  # as the kernel takes it, with the costs of a missed anomaly and a false alarm
 MOST_COUNTED = 1 << 52  # well below 2**53, where floats, and Redis, stop counting exactly
 
 
@@ -103,7 +104,7 @@ class Prequential:
         thresholds = np.full(labels.size, threshold or 0.0)
         if self.histograms is not None and self.objective is not None:
             learnt = thresholds if threshold is None else np.empty(labels.size)
-            observe_all(self.histograms, labels, scores, *self.objective, learnt)
+            calibration.observe_all(self.histograms, labels, scores, *self.objective, learnt)
         count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, thresholds, FADING)
         return thresholds
 
@@ -111,7 +112,7 @@ class Prequential:
         """Count one verdict, as `record` does."""
         count_one(self.total, self.window, self.faded, self.ring, self.detectors, label, score, threshold, FADING)
         if self.histograms is not None and self.objective is not None:
-            observe(self.histograms, label, score, *self.objective)
+            calibration.observe(self.histograms, label, score, *self.objective)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
         """Count served verdicts, given as pairs of label and served label."""
@@ -160,7 +161,7 @@ class Prequential:
     @property
     def best_threshold(self) -> float:
         """The threshold that is best for the objective."""
-        return 0.0 if self.histograms is None else self.histograms.item(THRESHOLD)
+        return 0.0 if self.histograms is None else self.histograms.item(calibration.THRESHOLD)
 
     @property
     def drift(self) -> Drift:
@@ -190,3 +191,27 @@ class Prequential:
 
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
+
+
+def objective_of(config: Config) -> Objective:
+    """Return what the threshold shall be best for."""
+    positive, negative = (float(config.values.get(name) or 1.0) for name in ("cost_positive", "cost_negative"))
+    return calibration.OBJECTIVES.index(str(config.values["objective"])), positive, negative
+
+
+def decode_histograms(stored: bytes) -> Floats:
+    """Rebuild the histograms of a snapshot; ValueError if they are inconsistent."""
+    histograms = np.frombuffer(stored).copy()
+    if histograms.size != calibration.SIZE or not np.isfinite(histograms).all():
+        raise ValueError("its calibration has the wrong size, or some numbers are not finite")
+    scale, weights = float(histograms[calibration.SCALE]), histograms[calibration.WEIGHT : calibration.MASS]
+    counts = np.concatenate([histograms[calibration.CHANGED : calibration.WEIGHT], histograms[calibration.MASS :]])
+    if (
+        not calibration.LEAST_SCALE <= scale <= calibration.LARGEST_SCALE
+        or math.frexp(scale)[0] != 0.5  # noqa: PLR2004 - a power of two
+        or (weights < 1.0).any()
+        or (weights > calibration.LARGEST_WEIGHT).any()
+        or (counts < 0.0).any()
+    ):
+        raise ValueError("its calibration is inconsistent")
+    return histograms

@@ -9,7 +9,6 @@ from typing import assert_never
 import msgspec
 import numpy as np
 
-from app.learning.calibration import LEAST_LABELS, objective_of
 from app.learning.config import Config, Value, config_of
 from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
@@ -18,7 +17,7 @@ from app.learning.example import Example, Examples
 from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.numbers import NONE_GIVEN
-from app.learning.prequential import Confusion, Prequential
+from app.learning.prequential import Confusion, Prequential, objective_of
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration
 from kernels.evaluation.skill import NO_SKILL, skill
@@ -135,7 +134,7 @@ class TenantState:
     @staticmethod
     def _table_of(histograms: Floats) -> list[float]:
         """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
-        if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < LEAST_LABELS:
+        if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
             return []
         table = np.empty(calibration.BINS)
         calibration.fill_probabilities(histograms, table)

@@ -1,7 +1,7 @@
 """Tasks: all contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,10 @@ from experiments.quality.contenders import Contender, Options, Played
 from experiments.quality.forms import AS_GIVEN, BINS, forms_of
 from experiments.quality.grid import contenders
 from experiments.quality.libraries import batch_last_half
-from experiments.quality.points import Points, Said, Verdicts, digest
-from experiments.quality.scenarios import ONLINE, SCRIPTS, Script
+from experiments.quality.matches import Best, figures_of, loss_of, matches_of
+from experiments.quality.points import Points, Verdicts, digest
+from experiments.quality.scenarios import ONLINE, SCRIPTS
 from experiments.quality.search import Point, climb, edge_of, lattice
-from experiments.quality.significance import Judged, compare
 from experiments.quality.streams import (
     JPCERT,
     NATURAL,
@@ -49,7 +49,6 @@ from experiments.quality.verdicts import (
     mean_curve,
 )
 from experiments.tasks import Task, code, log
-from kernels.arrays import Floats
 
 STUDY = "quality"
 SILENT_SECONDS = 10.0  # a contender that takes longer on a stream is logged
@@ -87,16 +86,6 @@ class Sizes:
 
 WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 20)
 QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
-
-
-class Best(msgspec.Struct, frozen=True):
-    """A contender's best point for an objective, with its verdicts on the tested lines of each sample."""
-
-    contender: Contender
-    form: str
-    point: Point
-    said: list[Said]
-    row: Row
 
 
 def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
@@ -208,7 +197,7 @@ class Cell:
                     best.contender, lines, settings, f"{scenario} {code(ONLINE_CODE)}", play
                 )
             said = verdicts.said[script.tested]
-            figures = _figures(script.truth, said)
+            figures = figures_of(script.truth, said)
             row = msgspec.structs.replace(best.row, error=figures[ERROR], balanced=figures[BALANCED])
             found.append(msgspec.structs.replace(best, said=[said], row=row))
         return matches_of(scenario, found, [script])
@@ -252,9 +241,9 @@ class Cell:
                 for number in range(min(self._searched, len(self.samples)))
             ]
             for place, point in enumerate(new):
-                each = [_figures(s.truth, run[place].said) for s, run in zip(self.samples, runs, strict=False)]
+                each = [figures_of(s.truth, run[place].said) for s, run in zip(self.samples, runs, strict=False)]
                 seen[point] = {name: fmean(figures[name] for figures in each) for name in OBJECTIVES}
-        return [_loss(seen[point], objective) for point in points]
+        return [loss_of(seen[point], objective) for point in points]
 
     def _verdicts(self, contender: Contender, form: str, point: Point) -> list[Verdicts]:
         options = [contender.options(point)]
@@ -268,10 +257,10 @@ class Cell:
         self, contender: Contender, finals: Sequence[tuple[str, Point, list[Verdicts]]], objective: str, tried: int
     ) -> Best:
         def figures(verdicts: Sequence[Verdicts]) -> list[dict[str, float]]:
-            return [_figures(s.truth, each.said) for s, each in zip(self.samples, verdicts, strict=True)]
+            return [figures_of(s.truth, each.said) for s, each in zip(self.samples, verdicts, strict=True)]
 
         form, point, verdicts = min(
-            finals, key=lambda final: fmean(_loss(each, objective) for each in figures(final[2]))
+            finals, key=lambda final: fmean(loss_of(each, objective) for each in figures(final[2]))
         )
         each = figures(verdicts)
         halves = [last_half(s.truth, np.where(v.said, 1.0, -1.0)) for s, v in zip(self.samples, verdicts, strict=True)]
@@ -289,41 +278,6 @@ class Cell:
             sparsity=verdicts[0].sparsity,
         )
         return Best(contender, form, point, [each.said for each in verdicts], row)
-
-
-def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) -> list[Match]:
-    """Compare each of ours with the best rival, for each objective."""
-    found = []
-    for objective in OBJECTIVES:
-        theirs = [best for best in bests if not best.contender.is_ours]
-        rival = min(
-            theirs, key=lambda best: _loss({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
-        )
-        for our in bests:
-            if our.contender.is_ours and our.row.objective == objective:
-                judged = [
-                    Judged(s.rows, s.truth, _right(s.truth, ours), _right(s.truth, his))
-                    for s, ours, his in zip(samples, our.said, rival.said, strict=True)
-                ]
-                our_share, their_share = (getattr(each.row, objective) for each in (our, rival))
-                comparison = compare(judged, balanced=objective == BALANCED)
-                named = f"{rival.row.contender}, {rival.row.form}" if rival.row.form else rival.row.contender
-                found.append(Match(scenario, our.contender.name, named, objective, our_share, their_share, comparison))
-    return found
-
-
-def _right(truth: Floats, said: Said) -> Any:  # noqa: ANN401 - an array of 0 and 1
-    return (said == (truth > 0.0)).astype(np.int64)
-
-
-def _figures(truth: Floats, said: Said) -> dict[str, float]:
-    found = confusion(truth, np.where(said, 1.0, -1.0))
-    assert found.error is not None
-    return {ERROR: found.error, BALANCED: found.balanced_accuracy or 0.0}
-
-
-def _loss(figures: Mapping[str, float], objective: str) -> float:
-    return figures[ERROR] if objective == ERROR else 1.0 - figures[BALANCED]
 
 
 def _is_first(best: Best, bests: Sequence[Best]) -> bool:

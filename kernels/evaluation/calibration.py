@@ -28,6 +28,7 @@ INNER = 16  # bins on each side of 0; if nearly all scores lie in these, the ran
 OUTSIDE = 0.01  # share of the labels that may lie outside of them
 LEAST_SCALE, LARGEST_SCALE = 2.0**-20, 2.0**40
 LARGEST_WEIGHT = 1e100
+LEAST_LABELS = 30  # of each class, before there are probabilities
 BALANCED, ERROR, COST = 0, 1, 2
 OBJECTIVES = ("balanced", "error", "cost")
 

@@ -10,21 +10,17 @@ import pytest
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState
 from experiments.examples import Examples
-from experiments.preparation import Facts
 from experiments.quality import bogofilter, scenarios, verdicts
-from experiments.quality.contenders import OURS, SPARSE, WEIGHT, Contender, Options, Played, ours
-from experiments.quality.costs import Cost
+from experiments.quality.contenders import OURS, WEIGHT, Contender, Options, Played, ours
 from experiments.quality.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
 from experiments.quality.points import Points
-from experiments.quality.report import Results, optima_table, sections, summary_table, targets
-from experiments.quality.scenarios import ONLINE, SCRIPTS
+from experiments.quality.scenarios import SCRIPTS
 from experiments.quality.search import Point, climb, edge_of, lattice
-from experiments.quality.significance import Comparison, Judged, compare, mcnemar
-from experiments.quality.streams import NATURAL, PDD, RATIOS, samples_of, streams
-from experiments.quality.verdicts import BALANCED, ERROR, Match, Outcome, Row
+from experiments.quality.significance import Judged, compare, mcnemar
+from experiments.quality.streams import NATURAL, RATIOS, samples_of, streams
 from experiments.sets import QUALITY_SOURCES
 from kernels.arrays import Floats
-from load_tests.harness.report import DOCS, filled
+from load_tests.harness.report import DOCS
 from tests.data import shared_data
 
 INVENTED = ("payments", "two-tailed", "mixed", "sensors", "units", "logs")
@@ -283,78 +279,3 @@ def test_a_curve_counts_everything_so_far() -> None:
     assert verdicts.curve(LABELS, SCORES, (1, 2, 3, 4)) == [None, 0.5, 0.25, 0.5]
     assert verdicts.last_half(LABELS, SCORES) == 0.5
     assert verdicts.mean_curve([[None, 0.5, None], [0.25, 1.0, None]]) == [0.25, 0.75, None]
-
-
-def row(contender: str, objective: str, error: float, balanced: float, edge: str = "") -> Row:
-    setting: dict[str, float | str] = {} if contender.startswith(OURS) else {"lr": 1.0, WEIGHT: 3.0}
-    return Row(contender, "", objective, setting, edge, 9, error, balanced, balanced, 0.9)
-
-
-@pytest.fixture
-def results() -> Results:
-    rows = [
-        row(name, objective, error, balanced, edge)
-        for objective in (BALANCED, ERROR)
-        for name, error, balanced, edge in (
-            (OURS, 0.031, 0.969, ""),
-            (SPARSE, 0.034, 0.965, ""),
-            ("VW", 0.05, 0.95, "step"),
-        )
-    ]
-    facts = Facts(PDD, 50_000, None, 20_000, 1_500_000, 100_000)
-    matches = [
-        Match(scenario, OURS, "VW", objective, 0.9, 0.8, Comparison(difference, chance))
-        for objective in (BALANCED, ERROR)
-        for scenario, difference, chance in (("", 0.1, 0.0001), (next(iter(ONLINE)), -0.1, 0.01))
-    ]
-    return Results(
-        machine=["A machine"],
-        outcomes=[
-            Outcome(PDD, NATURAL, facts, rows, matches, [verdicts.Curve(OURS, [0.6, 0.7, None, 0.8])], 0.9),
-            Outcome(PDD, "1:99", facts),
-        ],
-        costs={"url": Cost(15.0, 10.0, 60.0), "mail": Cost(4000.0, 1000.0, 10_000.0)},
-        peaks={"words": 9.0, "HTML": 11.0},
-        absent=["bogofilter is missing."],
-    )
-
-
-def test_a_target_is_met_or_not(results: Results) -> None:
-    found = {target.text: (target.measured, target.met) for target in targets(results)}
-    assert found["pdd: error"] == ("3.10%", True)
-    assert found["pdd: balanced accuracy lost by 90% sparsity, natural"] == ("0.40 points", False)
-    assert found["A URL to features and score, beside urlsplit and tldextract"] == ("1.5 x", True)
-    assert found["Peak memory of a mail of 25 MB (worst: HTML)"] == ("11 times its size", False)
-    assert "pdd: balanced accuracy at 1:99" not in found
-
-
-def test_the_page_has_every_section(results: Results) -> None:
-    page = filled(DOCS / "quality.md", sections(results, list(targets(results))))
-    for text in (
-        "| pdd | natural | VW | 80.00 | 90.00 | < 0.001 | won |",
-        "| pdd | VW | 80.00 | 90.00 | 0.010 | **lost** |",
-        "| **Sluice** | 96.90 | 3.10 |",
-        "| **Sluice** | 60.00 | 70.00 | - | 80.00 |",
-        "Too few anomalies: pdd at 1:99.",
-        "bogofilter is missing.",
-    ):
-        assert text in page
-    assert "| **Sluice** | 1 / 0 / 0 | 1 / 0 / 0 | 0 / 0 / 1 | 0 / 0 / 1 |" in summary_table(results)
-    assert "| VW | balanced | 1 | 9 | 1 to 1, median 1 | 3 to 3, median 3 | step: 1 |" in optima_table(results)
-
-
-@pytest.mark.parametrize(("name", "ratio"), [("payments", NATURAL), ("breast-cancer", "1:9")])
-def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -> None:
-    pytest.importorskip("vowpalwabbit")
-    from experiments.quality import study  # noqa: PLC0415 - only the benchmarks install these libraries
-
-    sizes = replace(study.QUICK, examples=400, ratios=(ratio,), moves=0)
-    (task,) = study.tasks(sizes, [name], tmp_path)
-    found = study.evaluate(**task.arguments)
-    again = study.evaluate(**task.arguments)
-    assert found == again
-    assert {each.objective for each in found.rows} == {BALANCED, ERROR}
-    assert {each.contender.split()[0] for each in found.rows} >= {"Sluice", "VW", "scikit-learn", "river"}
-    played = {match.scenario for match in found.matches}
-    assert played == ({"", *SCRIPTS, *ONLINE} if name == "payments" else {""})
-    assert (found.batch_last_half is not None) == (ratio == NATURAL)

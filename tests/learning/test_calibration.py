@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from app.learning.calibration import LEAST_LABELS, decode_histograms
 from app.learning.config import Value
 from app.learning.events import Event, FeedbackGiven, TenantConfigured
 from app.learning.example import example_of
+from app.learning.prequential import decode_histograms
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, advance_all, replay
 from kernels.evaluation import calibration as kernel
@@ -96,7 +96,7 @@ def test_another_algorithm_starts_the_scores_again() -> None:
 def test_a_probability_is_given_once_there_are_labels_enough() -> None:
     state = TenantState(AUTO)
     rng = np.random.default_rng(3)
-    for number in range(2 * LEAST_LABELS):
+    for number in range(2 * kernel.LEAST_LABELS):
         assert state.probability(0.1) is None, number
         advance(state, labelled(1 if number % 2 else -1, rng))
     low, high = state.probability(-1.0), state.probability(1.0)

@@ -20,7 +20,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
-from app.learning.calibration import LEAST_LABELS
 from app.learning.events import FeaturesRemoved, FeedbackGiven
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot.model_file import dump, load
@@ -29,6 +28,7 @@ from app.learning.summary import top_weights
 from app.storage.embedded.signals import interrupts_blocked
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values
 from kernels.compiler import cache_folder
+from kernels.evaluation.calibration import LEAST_LABELS
 from kernels.registry import ALGORITHMS
 
 JSON_SAMPLE = b'{"a": 0.5, "b": 0.12345678901234567}'

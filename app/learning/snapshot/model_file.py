@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from app.learning.calibration import decode_histograms
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
 from app.learning.numbers import WIDTH
-from app.learning.prequential import MOST_COUNTED
+from app.learning.prequential import MOST_COUNTED, decode_histograms
 from app.learning.snapshot.chunks import (
     DENSE,
     NAMES,

@@ -1,0 +1,60 @@
+"""What was best, and how ours compares with the best rival on the same lines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from experiments.quality.contenders import Contender
+from experiments.quality.points import Said
+from experiments.quality.scenarios import Script
+from experiments.quality.search import Point
+from experiments.quality.significance import Judged, compare
+from experiments.quality.verdicts import BALANCED, ERROR, OBJECTIVES, Match, Row, confusion
+from kernels.arrays import Floats
+
+
+class Best(msgspec.Struct, frozen=True):
+    """A contender's best point for an objective, with its verdicts on the tested lines of each sample."""
+
+    contender: Contender
+    form: str
+    point: Point
+    said: list[Said]
+    row: Row
+
+
+def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) -> list[Match]:
+    """Compare each of ours with the best rival, for each objective."""
+    found = []
+    for objective in OBJECTIVES:
+        theirs = [best for best in bests if not best.contender.is_ours]
+        rival = min(
+            theirs, key=lambda best: loss_of({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
+        )
+        for our in bests:
+            if our.contender.is_ours and our.row.objective == objective:
+                judged = [
+                    Judged(s.rows, s.truth, _right(s.truth, ours), _right(s.truth, his))
+                    for s, ours, his in zip(samples, our.said, rival.said, strict=True)
+                ]
+                our_share, their_share = (getattr(each.row, objective) for each in (our, rival))
+                comparison = compare(judged, balanced=objective == BALANCED)
+                named = f"{rival.row.contender}, {rival.row.form}" if rival.row.form else rival.row.contender
+                found.append(Match(scenario, our.contender.name, named, objective, our_share, their_share, comparison))
+    return found
+
+
+def _right(truth: Floats, said: Said) -> Any:  # noqa: ANN401 - an array of 0 and 1
+    return (said == (truth > 0.0)).astype(np.int64)
+
+
+def figures_of(truth: Floats, said: Said) -> dict[str, float]:
+    found = confusion(truth, np.where(said, 1.0, -1.0))
+    assert found.error is not None
+    return {ERROR: found.error, BALANCED: found.balanced_accuracy or 0.0}
+
+
+def loss_of(figures: Mapping[str, float], objective: str) -> float:
+    return figures[ERROR] if objective == ERROR else 1.0 - figures[BALANCED]
