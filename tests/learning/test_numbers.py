@@ -267,3 +267,11 @@ def test_a_model_file_without_its_statistics_is_refused() -> None:
     whole = b"".join(dump(state))
     with pytest.raises(BadSnapshot):
         load(whole[:-32])
+
+
+def test_one_example_with_many_numbers_makes_the_table_of_statistics_grow() -> None:
+    state = TenantState({"numbers": "encoded"})
+    apply(state, FeedbackGiven(example_of({f"f{k}": 2.0 + k for k in range(20_000)}), 1))
+    assert state.model.numbers is not None
+    assert len(state.model.numbers.rows()) == 20_000
+    assert state.predict(example_of({"f7": 9.0}))[0] > 0.0
