@@ -12,7 +12,7 @@ from app.learning.example import Example, example_of, example_of_json, examples_
 from app.learning.numbers import describe, name_of_weight
 from app.learning.snapshot.model_file import dump, load
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, advance_all, replay
+from app.learning.state import TenantState, advance_all, apply, replay
 from app.learning.summary import top_weights
 from kernels.arrays import Floats
 from tests.learning.logs import random_log

@@ -64,7 +64,7 @@ def test_events_of_evicted_tenants_are_appended_again(tmp_path: Path, *, is_aske
         deployed.store.promote_replica()
         if is_asked:
             wait_until(lambda: all(serves(deployed.services[1], name) for name in names), "some are not served", 40)
-        wait_until(lambda: all(version_of(deployed.url, name) == 8 for name in names), "events are lost", 40)
+        wait_until(lambda: all(version_of(deployed.url, name) == 9 for name in names), "events are lost", 40)
         for name in names:
             log = stored_log(deployed.url, name)
             log.check_order()

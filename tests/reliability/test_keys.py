@@ -80,7 +80,7 @@ def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Pa
         entries = sluice(environment, "audit", "--tenant", "acme").stdout.splitlines()
         identity = headers["X-API-Key"].split("_")[1]
         assert [line.split("  ")[1:3] for line in entries] == [
-            [f"key={identity} by=kim", "label acme version 1, label 1"],
+            [f"key={identity} by=kim", "label acme version 2, label 1"],
             [f"key={identity}", "configure_tenant acme"],
         ]
 
