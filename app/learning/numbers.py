@@ -81,11 +81,6 @@ class Numbers:
         """The table has 2^bits home slots."""
         return int(self.tally[totals.BITS])
 
-    @property
-    def bytes(self) -> int:
-        """Memory of the table."""
-        return int(self.memory.rows.nbytes)
-
     def rows(self) -> Floats:
         """Return a copy of the rows in use, in descending order of keys."""
         packed = np.empty((int(self.tally[totals.FEATURES]), WIDTH))

@@ -3,7 +3,7 @@
 The scores are those just before an example was learnt (test, then train). Older ones fade. From the histograms follow a
 threshold, which is chosen again whenever they have changed by some per cent, and a table of probabilities.
 
-Only sums, products and square-free comparisons are used, so replicas choose the same threshold at the same label.
+Only sums, products, quotients and comparisons are used, so replicas choose the same threshold at the same label.
 """
 
 import math
