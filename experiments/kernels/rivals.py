@@ -18,7 +18,7 @@ from app.learning.example import example_of
 from app.learning.model import Model
 from experiments.kernels.speed import Seconds, best_seconds
 from experiments.kernels.zipf import NONZEROS, SEED, Stream, zipf_stream
-from experiments.quality.libraries import CLASSES, csr_matrix, vw_tails
+from experiments.quality.rivals.libraries import CLASSES, csr_matrix, vw_tails
 from kernels.arrays import Floats
 from kernels.examples.canonical import canonical
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.preparation import prepare_sets
 from experiments.quality import costs
-from experiments.quality.bogofilter import is_installed
 from experiments.quality.report import Results, sections, targets
+from experiments.quality.rivals.bogofilter import is_installed
 from experiments.quality.streams import RATIOS, TREC, streams
 from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks
 from experiments.quality.verdicts import Outcome

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.examples import Examples
 from experiments.preparation import facts_of
 from experiments.quality.contenders import Contender, Options, Played
-from experiments.quality.forms import AS_GIVEN, BINS, forms_of
-from experiments.quality.grid import contenders
-from experiments.quality.libraries import batch_last_half
 from experiments.quality.matches import Best, figures_of, loss_of, matches_of
 from experiments.quality.points import Points, Verdicts, digest
+from experiments.quality.rivals.forms import AS_GIVEN, BINS, forms_of
+from experiments.quality.rivals.grid import contenders
+from experiments.quality.rivals.libraries import batch_last_half
 from experiments.quality.scenarios import ONLINE, SCRIPTS
 from experiments.quality.search import Point, climb, edge_of, lattice
 from experiments.quality.streams import (

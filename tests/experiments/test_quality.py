@@ -10,10 +10,11 @@ import pytest
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState
 from experiments.examples import Examples
-from experiments.quality import bogofilter, scenarios, verdicts
+from experiments.quality import scenarios, verdicts
 from experiments.quality.contenders import OURS, WEIGHT, Contender, Options, Played, ours
-from experiments.quality.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
 from experiments.quality.points import Points
+from experiments.quality.rivals import bogofilter
+from experiments.quality.rivals.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
 from experiments.quality.scenarios import SCRIPTS
 from experiments.quality.search import Point, climb, edge_of, lattice
 from experiments.quality.significance import Judged, compare, mcnemar

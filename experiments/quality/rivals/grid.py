@@ -5,8 +5,8 @@ from importlib.metadata import version
 
 from river import optim
 
-from experiments.quality import bogofilter, libraries
 from experiments.quality.contenders import WEIGHTS, Contender, Options, ours
+from experiments.quality.rivals import bogofilter, libraries
 from experiments.tasks import code
 
 CUTOFFS = (1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999)
@@ -24,7 +24,7 @@ VW = {  # by name: fixed options, the name of the step, steps, the start
 
 def contenders(*, with_raws: bool) -> list[Contender]:
     """All contenders in the order of the tables; bogofilter only where there are mails and it is installed."""
-    own = code(("experiments/quality/libraries.py",))
+    own = code(("experiments/quality/rivals/libraries.py",))
     vw, sklearn, river = (f"{name} {version(name)} {own}" for name in ("vowpalwabbit", "scikit-learn", "river"))
     found = ours()
     for name, (fixed, step, steps, start) in VW.items():
@@ -41,6 +41,6 @@ def contenders(*, with_raws: bool) -> list[Contender]:
         found.append(Contender(f"river {name}", play, f"{river} {name}", grid, 8, WEIGHTS, online))
     if with_raws and bogofilter.is_installed():
         grid = tuple({bogofilter.CUTOFF: value} for value in CUTOFFS)
-        named = ("bogofilter", bogofilter.play_bogofilter, code(("experiments/quality/bogofilter.py",)))
+        named = ("bogofilter", bogofilter.play_bogofilter, code(("experiments/quality/rivals/bogofilter.py",)))
         found.append(Contender(*named, grid, 5, takes_raw=True))
     return found
