@@ -116,10 +116,14 @@ class EventLog:
         self._connection = connection
         self._keep_milliseconds = 1000 * feedback_id_ttl_seconds
 
-    async def create(self, tenant: str, ended: str = "") -> Position:
-        """Create a log unless it exists; return its position. `ended`: earlier incarnations, in case they were lost."""
+    async def create(self, tenant: str, first: bytes = b"", *, ended: str = "") -> Position:
+        """Create a log with the payload of its first event unless it exists; return its position.
+
+        `ended` are earlier incarnations that the store may have lost, separated by spaces.
+        """
+        keys = keys_of(tenant)
         await self._connection.write("ZADD", TENANTS, 0, tenant)
-        call = Call(scripts.CREATE, [keys_of(tenant).meta], [new_incarnation(), ended])
+        call = Call(scripts.CREATE, [keys.meta, keys.log], [new_incarnation(), ended, first])
         incarnation, version, chain = await self._connection.run(call)
         return Position(incarnation.decode(), int(version), chain.decode())
 

@@ -97,7 +97,6 @@ class Tenants:
         self._telemetry = telemetry
         self._store = store
         self._tasks: list[asyncio.Task[None]] = []
-        self._first_change = asyncio.Lock()
         self.held = cache.held
 
     def start(self) -> None:
@@ -128,19 +127,13 @@ class Tenants:
     async def _create(self, name: str, first: Mapping[str, Value]) -> Tenant:
         if await self._log.count() >= self._rules.max_tenants:
             raise TooManyTenants(self._rules.max_tenants)
-        await self._log.create(name, self._repair.ended.of(name))
+        # The first settings are part of the creation: no label of another worker can come between.
+        settings = encode(_config_record(first)) if first else b""
+        await self._log.create(name, settings, ended=self._repair.ended.of(name))
         for _ in range(ATTEMPTS):  # a load that began earlier may still find nothing
             if tenant := await self.loader.load(name):
-                await self._configure_first(tenant, first)
                 return tenant
         raise LogReplaced(name)  # deleted in this moment
-
-    async def _configure_first(self, tenant: Tenant, first: Mapping[str, Value]) -> None:
-        """Give a new tenant its first settings. Another worker may do the same: the same settings change nothing."""
-        if first:
-            async with self._first_change:
-                if tenant.state.version == 0:
-                    await self._change(tenant, first)
 
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         """Change settings, and create the tenant if necessary. Settings that are in force already are no event."""
@@ -167,8 +160,7 @@ class Tenants:
         return tenant
 
     async def _change(self, tenant: Tenant, changes: Mapping[str, Value]) -> None:
-        record = ConfigRecord(time.time_ns() // 1_000_000, dict(changes))
-        (outcome,) = await self._writer.append(tenant, [Draft(encode(record))])
+        (outcome,) = await self._writer.append(tenant, [Draft(encode(_config_record(changes)))])
         if isinstance(outcome, Outcome) and outcome.refused:
             raise BadSetting(outcome.refused)
 
@@ -257,6 +249,10 @@ class Tenants:
         trouble = follower.trouble or store.trouble
         detail = trouble or follower.part_trouble or store.write_trouble or "in contact"
         return Part(trouble is None, detail, store.without_address(detail))
+
+
+def _config_record(changes: Mapping[str, Value]) -> ConfigRecord:
+    return ConfigRecord(time.time_ns() // 1_000_000, dict(changes))
 
 
 async def cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:

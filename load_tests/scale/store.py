@@ -132,7 +132,8 @@ def measure_writes(folder: Path, sizes: Sizes) -> list[WritesFound]:
         store.ask("SCRIPT", "LOAD", scripts.APPEND.text)
         store.ask("SCRIPT", "LOAD", scripts.KEEP.text)
         for tenant in TENANTS:
-            store.ask("EVAL", scripts.CREATE.text, 1, keys_of(tenant).meta, INCARNATION, "")
+            keys = keys_of(tenant)
+            store.ask("EVAL", scripts.CREATE.text, 2, keys.meta, keys.log, INCARNATION, "", "")
         return [
             _writes(store, kind, commands(), connections, sizes.store_seconds)
             for kind, commands in kinds.items()

@@ -43,6 +43,12 @@ async def test_creating_twice_finds_the_same_log(log: EventLog) -> None:
     assert await log.create("acme") == await log.create("acme")
 
 
+async def test_the_first_event_is_part_of_the_creation(log: EventLog) -> None:
+    created = await log.create("acme", b"settings")
+    assert await log.read("acme", 0, 10) == [Entry(1, b"settings", next_chain(created.incarnation, b"settings"))]
+    assert created == (await log.meta("acme")).position == await log.create("acme", b"others")
+
+
 async def test_a_feedback_id_is_appended_once(log: EventLog) -> None:
     created = await log.create("acme")
     await append(log, created, Draft(b"a", "id-1", "one"))

@@ -13,12 +13,13 @@ from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.example import example_of
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.names import Names
+from app.storage.event_codec import ConfigRecord, FeedbackRecord
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
 from app.tenants.rules import Rules
 from app.tenants.tenant import Feedback, FeedbackResult
 from tests.servers import Server
-from tests.tenants.workers import digest, feedback, give, until, worker
+from tests.tenants.workers import digest, feedback, give, stored_records, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -66,6 +67,17 @@ async def test_a_new_tenant_gets_the_first_settings(store: Server, tmp_path: Pat
         assert (await tenants.configure("other", {"bias": False})).state.config.values["bias"] is False
         older = await tenants.hold("older")
         assert (older.state.version, older.state.config.values["bias"]) == (0, False)
+
+
+async def test_first_settings_are_the_first_event_whichever_worker_is_first(store: Server, tmp_path: Path) -> None:
+    first = {"first_settings": {"bias": True}}
+    async with worker(store.url, tmp_path, **first) as one, worker(store.url, tmp_path, **first) as other:
+        for number in range(30):
+            await asyncio.gather(
+                *(give(tenants, f"t{number}", feedback(k)) for k in range(4) for tenants in (one, other))
+            )
+        logs = [await stored_records(store.url, f"t{number}") for number in range(30)]
+    assert {tuple(type(record) for record in log) for log in logs} == {(ConfigRecord, *[FeedbackRecord] * 8)}
 
 
 async def test_a_new_tenant_has_the_settings_for_new_tenants_and_the_newest_featurizer() -> None:

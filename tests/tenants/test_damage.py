@@ -13,6 +13,7 @@ from app.storage.redis_keys import keys_of
 from app.storage.snapshots import SnapshotStore
 from app.tenants.damage.assessment import Assessment
 from app.tenants.damage.repair import read_copy
+from app.tenants.errors import TenantDamaged
 from app.tenants.recovery import Recovery
 from app.tenants.snapshotter import SnapshotPolicy
 from tests.servers import Server
@@ -150,3 +151,15 @@ async def test_a_sound_tenant_is_healthy(store: Server, tmp_path: Path, shape: s
     assert found.damage == []
     assert found.lost == []
     assert replayed(made, found).digest == made.digest
+
+
+async def test_a_log_without_its_meta_is_damage_and_not_a_new_tenant(store: Server, tmp_path: Path) -> None:
+    store.flush_all()
+    first = {"first_settings": {"bias": True}}
+    async with worker(store.url, tmp_path, **first) as tenants:
+        await give(tenants, TENANT, feedback(1), feedback(2))
+    store.ask("DEL", keys_of(TENANT).meta)
+    async with worker(store.url, tmp_path, **first) as tenants:
+        with pytest.raises(TenantDamaged, match="sluice repair acme"):
+            await give(tenants, TENANT, feedback(3))
+    assert len(entries(store, TENANT)) == 3

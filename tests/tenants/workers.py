@@ -11,8 +11,8 @@ from app.learning.example import example_of
 from app.learning.state import TenantState, advance
 from app.main import build_tenants
 from app.storage.client import connect
-from app.storage.event_codec import decode
-from app.storage.event_log import EventLog
+from app.storage.event_codec import Record, decode, decode_record
+from app.storage.event_log import Entry, EventLog
 from app.storage.redis_keys import keys_of
 from app.telemetry.counters import Telemetry
 from app.tenants.registry import Tenants
@@ -68,14 +68,24 @@ async def until(holds: Callable[[], object]) -> None:
     raise AssertionError("the condition does not hold after 10 s")
 
 
-async def replayed(url: str, name: str) -> tuple[int, str]:
-    """Return version and digest of a replay of the log."""
+async def stored_entries(url: str, name: str) -> list[Entry]:
+    """Return the whole log."""
     connection = connect(url)
     entries = await EventLog(connection, 60).read(name, 0, 1_000_000)
     await connection.aclose()
     assert [entry.version for entry in entries] == list(range(1, len(entries) + 1))
+    return entries
+
+
+async def stored_records(url: str, name: str) -> list[Record]:
+    """Return what the log says, decoded."""
+    return [decode_record(entry.payload) for entry in await stored_entries(url, name)]
+
+
+async def replayed(url: str, name: str) -> tuple[int, str]:
+    """Return version and digest of a replay of the log."""
     state = TenantState()
-    for entry in entries:
+    for entry in await stored_entries(url, name):
         advance(state, decode(entry.payload))
     return state.version, state.digest
 
