@@ -7,6 +7,9 @@
 n counts the labelled examples that had the feature: frequent features weigh less from the start. The gradient ends at
 e = 2, so that one wrong label cannot move a weight far. c is the cost of y's class; costs do not enter G.
 
+If scores have the wrong sign much more often lately than before, the labels contradict what was learnt: theta and G are
+discounted until the two shares of wrong signs are near to each other again. On a steady stream this never happens.
+
 n is stored in the last 20 bits of G, which leaves 32 bits of precision to G: a third number would add 20 bytes to every
 feature. n stays at 2^20 - 1.
 """
@@ -20,7 +23,7 @@ from kernels.compiler import inlined_no_refcount
 from kernels.learner.algorithm import FeatureWeight, sparse_algorithm
 from kernels.learner.maths import LARGEST_ERROR, dot, soft
 from kernels.learner.options import DELTA, ETA, TARGET
-from kernels.learner.totals import SCALE
+from kernels.learner.totals import BEFORE, LATELY, SCALE
 from kernels.table.rows import FIRST, SECOND
 
 STATE = {"theta": 0.0, "squares_and_count": 0.0}
@@ -31,6 +34,9 @@ FACTOR = SQUARES  # what each value is multiplied by, once the squares have been
 COUNT_BITS = np.uint64((1 << 20) - 1)
 ONE = np.uint64(1)
 COMMON = 10.0  # labelled examples after which a feature begins to weigh less
+SHORT, LONG = 1.0 / 64.0, 1.0 / 1024.0  # the weight of a label in the shares of wrong signs lately, and before
+CONTRADICTION = 0.3  # the difference of the two shares at which forgetting begins
+FORGETTING = 0.2  # per label, times what the difference is beyond that
 IMBALANCE_HALVED = 1000.0  # costs stay near 1: an online threshold does their work, and they hurt the ranking
 
 
@@ -54,6 +60,7 @@ def step(
     rows: Floats, slots: Keys, work: Floats, totals: Floats, x: Floats, y: float, c: float, wx: float, settings: Floats
 ) -> bool:
     """Count the features; add the gradient and its square if there is a loss."""
+    totals[SCALE] *= _kept(totals, y * wx)
     slope = 2.0 * min(max(1.0 - y * wx, 0.0), LARGEST_ERROR)
     grown = 1.0 / totals[SCALE]
     rate = settings[ETA] * c * y * slope * grown
@@ -87,6 +94,15 @@ def rescale(rows: Floats, width: int, totals: Floats) -> None:
         rows[at + 2] *= totals[SCALE]
         bits[at + 2] = bits[at + 2] & ~COUNT_BITS | count
     totals[SCALE] = 1.0
+
+
+@inlined_no_refcount
+def _kept(totals: Floats, margin: float) -> float:
+    """Note whether the sign of the score was wrong; return what the sums are to be multiplied by."""
+    error = 0.5 if margin < 0.0 else -0.5
+    totals[LATELY] += SHORT * (error - totals[LATELY])
+    totals[BEFORE] += LONG * (error - totals[BEFORE])
+    return 1.0 - FORGETTING * max(totals[LATELY] - totals[BEFORE] - CONTRADICTION, 0.0)
 
 
 @inlined_no_refcount

@@ -17,7 +17,9 @@ from kernels.compiler import inlined, kernel
 BINS = 160
 PER_UNIT = 32.0  # bins per unit of score; a bin boundary is a sum of powers of two, so it is exact
 EDGE = 2.5  # the histograms reach from -EDGE to EDGE, times the scale
-RARER_FADING, OTHER_FADING = 0.995, 0.999  # per label of the class
+# Per label of the rarer class, and of the other one. Errors and their costs differ less between thresholds than
+# balanced accuracy does, so more labels are needed to tell which threshold is best.
+FADING = ((0.995, 0.999), (0.999, 0.9998), (0.999, 0.9998))  # by objective
 SHARE_FADING = 0.9995
 PRIOR = 3.0  # labels of each class, spread evenly over all scores
 LEVEL = 0.0025  # thresholds that differ by less in the objective count as equally good
@@ -118,7 +120,7 @@ def _observe(
         return
     c = int(label > 0.0)
     data[SEEN + c] += 1.0
-    fading = RARER_FADING if data[SEEN + c] <= data[SEEN + 1 - c] else OTHER_FADING
+    fading = FADING[objective][0 if data[SEEN + c] <= data[SEEN + 1 - c] else 1]
     data[ANOMALIES] = SHARE_FADING * data[ANOMALIES] + c
     data[LABELS] = SHARE_FADING * data[LABELS] + 1.0
     data[MASS + c] = fading * data[MASS + c] + 1.0

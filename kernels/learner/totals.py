@@ -15,6 +15,7 @@ SCALE = 4  # the factor of all stored sums: the product of the discounts since t
 GRAVITY = 5  # the sum of all shrinking so far; a row stores the sum at its last update
 BIAS = 6  # b of PAUM
 RADIUS = 7  # the largest squared norm so far, for PAUM
+LATELY, BEFORE = 6, 7  # of CS-SOL: the share of wrong signs over a short and a long time, minus 1/2
 FEATURES = 8  # rows in use
 DROPPED = 9  # new features refused because the table was at its limit
 BITS = 10  # the table has 2^BITS home slots

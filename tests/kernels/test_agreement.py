@@ -13,6 +13,7 @@ from app.learning.model import Model
 from app.learning.names import BIAS_NAME
 from kernels.feature_hash import key_of
 from kernels.learner.options import SCHEDULES
+from kernels.learner.totals import SCALE
 from kernels.registry import ALGORITHMS, load
 from tests.reference import reference_of
 from tests.streams import Floats, Stream, named, random_stream
@@ -82,6 +83,24 @@ def test_a_long_stream_stays_in_agreement(algorithm: str) -> None:
     reference = reference_of(algorithm)(_all_values(dict(config.values)), stream.dimension)
     for number, (x, label) in enumerate(stream):
         assert _close(model.learn(example_of(named(x)), label), reference.learn(x, label)), f"example {number}"
+
+
+def test_cs_sol_forgets_what_the_labels_contradict_as_its_reference_does() -> None:
+    rng = np.random.default_rng(3)
+    normal = rng.normal(size=20)
+    model, steady = (Model(config_of({"algorithm": "cs-sol"})) for _ in range(2))
+    reference = reference_of("cs-sol")(_all_values(dict(config_of({"algorithm": "cs-sol"}).values)), normal.size)
+    errors = 0
+    for number, x in enumerate(rng.normal(size=(4000, normal.size))):
+        label = 1 if x @ normal > 0.0 else -1
+        steady.learn(example_of(named(x)), label)
+        taught = label if number < 2000 else -label
+        score = model.learn(example_of(named(x)), taught)
+        assert _close(score, reference.learn(x, taught)), f"example {number}"
+        errors += number >= 2200 and taught * score < 0.0
+    assert model.tally[SCALE] < 0.2
+    assert errors < 0.1 * 1800, "soon after all labels have changed, it is right again"
+    assert steady.tally[SCALE] == 1.0, "nothing is forgotten on a steady stream"
 
 
 def test_cs_fsol_without_lambda_equals_slope_cs_ogd() -> None:

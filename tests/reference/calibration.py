@@ -11,7 +11,7 @@ import numpy as np
 from kernels.arrays import Floats
 
 BINS, EDGE = 160, 2.5
-FADING = {"rarer": 0.995, "other": 0.999}
+FADING = {"balanced": (0.995, 0.999), "error": (0.999, 0.9998), "cost": (0.999, 0.9998)}
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Calibration:
         c = int(label > 0)
         self.seen[c] += 1
         self.labels.append(c)
-        self.histograms[c] *= FADING["rarer" if self.seen[c] <= self.seen[1 - c] else "other"]
+        self.histograms[c] *= FADING[self.objective][self.seen[c] > self.seen[1 - c]]
         place = (score / self.scale + EDGE) / (2 * EDGE) * BINS
         self.histograms[c][int(np.clip(place, 0, BINS - 1))] += 1.0
         self.changed += 1.0 / (self.histograms[c].sum() + 3.0)

@@ -18,10 +18,14 @@ class CsSol(Reference):
         self.stored = np.zeros(self.size)  # G, before it was discounted
         self.scale = 1.0
         self.counts = np.zeros(self.size)
+        self.lately = self.before = 0.5  # shares of wrong signs
 
     def _forget(self) -> None:
-        self.theta = self._gamma * self.theta
-        self.scale *= self._gamma
+        self._discount(self._gamma)
+
+    def _discount(self, factor: float) -> None:
+        self.theta = factor * self.theta
+        self.scale *= factor
         if self.scale < 2.0**-200:
             self.stored, self.scale = _rounded(self.stored * self.scale), 1.0
 
@@ -44,6 +48,10 @@ class CsSol(Reference):
         return float(self._plain_w() @ self._damped(x))
 
     def _update(self, x: Floats, label: int, score: float) -> None:
+        wrong = float(label * score < 0.0)
+        self.lately += (wrong - self.lately) / 64.0
+        self.before += (wrong - self.before) / 1024.0
+        self._discount(1.0 - 0.2 * max(self.lately - self.before - 0.3, 0.0))
         gradient = 2.0 * min(max(1.0 - label * score, 0.0), 2.0) * self._damped(x)
         self.theta = self.theta + self._eta * self._cost(label) * label * gradient
         self.stored = _rounded(self.stored + gradient**2 / self.scale)
