@@ -51,6 +51,7 @@ from app.telemetry.workers import WorkerGroup
 from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.labels.retraction import Retractions
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.lost_entries import LostEntries
@@ -180,6 +181,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
     writer = LogWriter(log, replayer, cache, repair.repair)
     history = FeedbackHistory(recovery, OutcomeStore(connection, rules.feedback_id_ttl_seconds), telemetry)
     loader = TenantLoader(repair.load, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved)
+    snapshotter = Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry)
     return Tenants(
         rules,
         log=log,
@@ -192,7 +194,8 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
             ChangeFeeds(connection), log, replayer, repair, cache.tenants, loader.load, loader.damaged
         ),
         repair=repair,
-        snapshotter=Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry),
+        snapshotter=snapshotter,
+        retractions=Retractions(log, snapshots, replayer, snapshotter, telemetry),
         exports=Exports(rules.max_concurrent_exports),
         telemetry=telemetry,
         store=connection.status,

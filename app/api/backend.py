@@ -13,6 +13,7 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.labels.retraction import Asked, Retracted, Wanted
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
@@ -38,6 +39,9 @@ class TenantRegistry(Protocol):
 
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""
+
+    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+        """Take labels back, or say what that would do."""
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

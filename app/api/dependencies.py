@@ -13,6 +13,7 @@ from app.api.fast_path.http import read_binary
 from app.auth.errors import Forbidden
 from app.auth.keys import Key
 from app.learning.config import Value
+from app.tenants.labels.retraction import Asked, Retracted, Wanted
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
@@ -122,6 +123,10 @@ class CallerTenants:
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""
         return await self._tenants.snapshot(self.own(name))
+
+    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+        """Take labels back, or say what that would do."""
+        return await self._tenants.retract(self.own(name), wanted, asked, dry_run=dry_run)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

@@ -89,12 +89,38 @@ SHOWN: dict[str, Any] = {
     "dropped_features": 0,
     "memory_bytes": 1310720,
     "digest": "b0a1c2d3e4f5061728394a5b6c7d8e9f",
+    "rebuilding": None,
 }
 LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "next": None}
 WEIGHTS = {
     "tenant": TENANT,
     "version": 1235,
     "weights": [{"feature": "token:free", "weight": 0.71, "evidence": 12.5}],
+}
+RETRACTIONS = {
+    "ids": {"feedback_ids": ["f-17", "f-18"], "reason": "wrong key pressed"},
+    "moderator": {"moderator": "ann", "since": "2026-11-18T09:00:00Z", "dry_run": True},
+    "key": {"key_id": "1f0c9a7be2d4", "reason": "stolen"},
+}
+RETRACTED = {
+    "tenant": TENANT,
+    "version": 1236,
+    "dry_run": False,
+    "retracted": 1,
+    "already_retracted": 0,
+    "labels": [
+        {
+            "version": 1230,
+            "label": 1,
+            "at": 1_794_880_000_000,
+            "feedback_id": "f-17",
+            "prediction_id": None,
+            "moderator": "ann",
+            "key_id": "1f0c9a7be2d4",
+        }
+    ],
+    "before": RATES,
+    "after": RATES | {"examples": 999, "balanced_accuracy": 0.93, "sensitivity": 0.92},
 }
 SNAPSHOT = {
     "tenant": TENANT,

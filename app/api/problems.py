@@ -99,6 +99,15 @@ TENANT_EXISTS = Kind(
     "tenant-exists", 409, "The tenant already exists", "Import with replace=true, or choose another name."
 )
 TOO_MANY_TENANTS = Kind("too-many-tenants", 409, "Too many tenants", "Delete a tenant, or raise SLUICE_MAX_TENANTS.")
+UNKNOWN_LABEL = Kind(
+    "unknown-label", 404, "Label not found", "Nothing was taken back. Correct the ids that the detail names."
+)
+LABEL_TOO_OLD = Kind(
+    "label-too-old",
+    409,
+    "The log does not reach back to the label",
+    "Nothing was taken back. Choose later labels; SLUICE_LOG_RETENTION_EVENTS and SLUICE_SNAPSHOTS_KEPT keep more.",
+)
 FEEDBACK_CONFLICT = Kind(
     "feedback-conflict",
     409,
@@ -242,6 +251,9 @@ TABLE: dict[type[Exception], Kind] = {
     tenants.TooManyTenants: TOO_MANY_TENANTS,
     tenants.TenantDamaged: TENANT_DAMAGED,
     tenants.LogReplaced: LOG_REPLACED,
+    tenants.LabelUnknown: UNKNOWN_LABEL,
+    tenants.LabelOfAnother: FORBIDDEN,
+    tenants.RetractionTooOld: LABEL_TOO_OLD,
     tenants.FeedbackConflict: FEEDBACK_CONFLICT,
     tenants.FeedbackForgotten: FEEDBACK_FORGOTTEN,
     tenants.SnapshotBusy: SNAPSHOT_BUSY,

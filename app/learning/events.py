@@ -39,4 +39,21 @@ class FeaturesRemoved:
     evidence_at_most: float
 
 
-Event = TenantConfigured | FeedbackGiven | FeaturesRemoved
+@dataclass(frozen=True, slots=True)
+class LabelRetracted:
+    """A label that a later event takes back. Nothing is learnt from it, but names that only it has are kept."""
+
+    example: Example
+
+
+@dataclass(frozen=True, slots=True)
+class RetractionMade:
+    """Earlier labels were taken back: the state is as if they had never stood. `labels` are hashes of their events.
+
+    It changes nothing by itself: whoever replays a log replaces each of these labels by a LabelRetracted.
+    """
+
+    labels: frozenset[bytes]
+
+
+Event = TenantConfigured | FeedbackGiven | FeaturesRemoved | LabelRetracted | RetractionMade

@@ -12,7 +12,7 @@ import numpy as np
 from app.learning.config import Config, Value, config_of
 from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
-from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
+from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, LabelRetracted, RetractionMade, TenantConfigured
 from app.learning.example import Example, Examples
 from app.learning.model import Model
 from app.learning.names import Names
@@ -242,6 +242,10 @@ def apply(state: TenantState, event: Event) -> Outcome:
             outcome = state.reconfigure(event)
         case FeaturesRemoved():
             outcome = state.remove(event)
+        case LabelRetracted() | RetractionMade():
+            if isinstance(event, LabelRetracted) and event.example.names:
+                state.names.remember(event.example.keys, event.example.names)
+            outcome = Outcome(state.version + 1, updated=False)
         case _:
             assert_never(event)
     state.version += 1

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.learning.events import (
+    Event,
+    FeaturesRemoved,
+    FeedbackGiven,
+    LabelRetracted,
+    RetractionMade,
+    Served,
+    TenantConfigured,
+)
 from app.learning.example import Example
 from kernels.arrays import Floats
 from kernels.examples.packed import KEY_0, ONES, SINGLES, SOUND, flaw_in, form_of
 
 SINGLE, DOUBLE = np.dtype("<f4"), np.dtype("<f8")
 KEY = np.dtype("<u8")
+RETRACTION = b"\xaaretraction"  # a msgpack string, behind the head of the array
 KEY_0_ERROR = "an event has a feature with key 0, which is not the hash of any name"
 VALUE_ERROR = "an event has a value that is not finite or too large"
 
@@ -56,7 +65,22 @@ class RemovalRecord(msgspec.Struct, frozen=True, array_like=True, tag="removal")
     evidence_at_most: float
 
 
-Record = FeedbackRecord | EncodedFeedbackRecord | ConfigRecord | RemovalRecord
+class RetractionRecord(msgspec.Struct, frozen=True, array_like=True, tag="retraction", omit_defaults=True):
+    """Labels were taken back: their hashes, and who asked for it and why.
+
+    A hash, and not a version: after a failover, labels may be appended again under other versions.
+    """
+
+    at_milliseconds: int
+    first_version: int  # of these labels, when they were taken back
+    labels: Sequence[bytes]
+    reason: str | None = None
+    moderator: str | None = None
+    key_id: str | None = None
+    request_id: str | None = None
+
+
+Record = FeedbackRecord | EncodedFeedbackRecord | ConfigRecord | RemovalRecord | RetractionRecord
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Record)
 
@@ -84,6 +108,35 @@ def decode(payload: bytes) -> Event:
             return TenantConfigured(changes)
         case RemovalRecord(weight_at_most=weight, evidence_at_most=evidence):
             return FeaturesRemoved(weight, evidence)
+        case RetractionRecord(labels=labels):
+            return RetractionMade(frozenset(labels))
+
+
+def decode_all(payloads: Sequence[bytes], retracted: frozenset[bytes] = frozenset()) -> list[Event]:
+    """Return the events of a part of a log, without the labels that it takes back, and those given as hashes."""
+    events = [decode(payload) for payload in payloads]
+    retracted = retracted.union(*(event.labels for event in events if isinstance(event, RetractionMade)))
+    if retracted:
+        for place, (event, payload) in enumerate(zip(events, payloads, strict=True)):
+            if isinstance(event, FeedbackGiven) and label_hash(payload) in retracted:
+                events[place] = LabelRetracted(event.example)
+    return events
+
+
+def is_retraction(payload: bytes) -> bool:
+    """Tell, without decoding it, whether an event takes back labels."""
+    return payload[1:12] == RETRACTION
+
+
+def labels_of(payload: bytes) -> frozenset[bytes]:
+    """Return the hashes of the labels that an event takes back."""
+    record = decode_record(payload)
+    return frozenset(record.labels) if isinstance(record, RetractionRecord) else frozenset()
+
+
+def label_hash(payload: bytes) -> bytes:
+    """Return what identifies a label in its log, wherever it stands there: a hash of its whole event."""
+    return hashlib.blake2b(payload, digest_size=16).digest()
 
 
 def packed_values(values: Floats) -> bytes:

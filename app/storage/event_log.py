@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from redis.exceptions import ResponseError
 
 from app.learning.state import Outcome
 from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
-from app.storage.client.failures import store_error
+from app.storage.client.failures import failed_append
 from app.storage.client.wire import Argument
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.storage.outcomes import decode_outcome
 from app.storage.redis_keys import TENANTS, TenantKeys, keys_of
 
 INCARNATION_LENGTH = 32
+UNREACHABLE = "unreachable"
 REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
 
 
@@ -57,6 +57,7 @@ class Draft(msgspec.Struct, frozen=True):
     payload: bytes
     feedback_id: str | None = None
     fingerprint: str = ""
+    retracts: int = 0  # the first version that it takes back, if it takes back labels
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -70,7 +71,10 @@ class Group(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was appended: the tenant is deleted, missing or another incarnation, or its log is behind the worker."""
+    """Nothing was appended: the tenant is deleted, missing or another incarnation, or its log is behind the worker.
+
+    Or it is UNREACHABLE: no state is left from before the labels that are to be taken back.
+    """
 
     why: str
 
@@ -117,10 +121,7 @@ class EventLog:
         self._keep_milliseconds = 1000 * feedback_id_ttl_seconds
 
     async def create(self, tenant: str, first: bytes = b"", *, ended: str = "") -> Position:
-        """Create a log with the payload of its first event unless it exists; return its position.
-
-        `ended` are earlier incarnations that the store may have lost, separated by spaces.
-        """
+        """Create a log with its first event unless it exists; `ended` are incarnations that the store may have lost."""
         keys = keys_of(tenant)
         await self._connection.write("ZADD", TENANTS, 0, tenant)
         call = Call(scripts.CREATE, [keys.meta, keys.log], [new_incarnation(), ended, first])
@@ -140,8 +141,9 @@ class EventLog:
             group.tenant, position.incarnation, position.version, expected, self._keep_milliseconds
         ]  # fmt: skip
         for draft in group.drafts:
-            names.append(_feedback_key(keys, position.incarnation, draft))
-            arguments += (draft.fingerprint if draft.feedback_id is not None else "", draft.payload)
+            key, mark = _beside(keys, position.incarnation, draft)
+            names.append(key)
+            arguments += (mark, draft.payload)
         return Call(scripts.APPEND, names, arguments)
 
     async def read(self, tenant: str, after: int, count: int) -> list[Entry]:
@@ -228,7 +230,7 @@ class EventLog:
         arguments: list[Argument] = [tenant, instead_of, position.incarnation, position.version, position.chain, header]
         arguments += (self._keep_milliseconds, ended)
         for entry, draft in known:
-            names.append(_feedback_key(keys, position.incarnation, draft))
+            names.append(_beside(keys, position.incarnation, draft)[0])
             arguments += (entry.version, entry.chain, draft.fingerprint, entry.payload)
         return bool(await self._connection.run(Call(scripts.SEED, names, arguments)))
 
@@ -245,14 +247,16 @@ class EventLog:
         return int(await self._connection.ask("ZCARD", TENANTS))
 
 
-def _feedback_key(keys: TenantKeys, incarnation: str, draft: Draft) -> str:
-    """Return the key of a draft's feedback_id; the script ignores the key of a draft without one."""
-    return keys.meta if draft.feedback_id is None else keys.feedback(incarnation, draft.feedback_id)
+def _beside(keys: TenantKeys, incarnation: str, draft: Draft) -> tuple[str, str]:
+    """Return the key that a draft needs beside the log, and what the script must know of it."""
+    if draft.feedback_id is not None:
+        return keys.feedback(incarnation, draft.feedback_id), draft.fingerprint
+    return (keys.headers, f"retracts {draft.retracts}") if draft.retracts else (keys.meta, "")  # the latter is ignored
 
 
 def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  # noqa: ANN401 - as Redis answers
     if isinstance(answer, BaseException):
-        return _failure(answer)
+        return failed_append(answer)  # the other groups of the round trip are not affected
     kind, *facts = answer
     if kind != b"appended":
         return Refused(kind.decode())
@@ -266,16 +270,6 @@ def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  #
             version += 1
             results.append(Entry(version, draft.payload, result.decode()))
     return Appended(before, results)
-
-
-def _failure(error: BaseException) -> Failed:
-    """Return the error of one group; the other groups of the round trip are not affected."""
-    ours = error if isinstance(error, Failed) else store_error(error)
-    if ours is None and isinstance(error, ResponseError):
-        return StoreDamaged(f"the store cannot append to it ({error})")
-    if ours is None:
-        raise error
-    return ours
 
 
 def _duplicate(record: bytes, outcome: bytes | None = None) -> Duplicate:

@@ -18,6 +18,7 @@ from app.storage.event_log import Meta, Position, meta_command, parse_meta
 from app.storage.redis_keys import keys_of
 
 LOCK_MILLISECONDS = 60_000
+SPACING = 3  # of the ages of snapshots from long ago
 BYTES_AT_ONCE = 1 << 18  # a sync of this much to disk blocks the store for 0.6 ms; a MiB takes 1.6 ms
 
 
@@ -111,7 +112,8 @@ class SnapshotStore:
         """
         keys = keys_of(tenant)
         older = [version for version in await self.versions(tenant) if version != position.version]
-        staying, dropped = older[: kept - 1], older[kept - 1 :]
+        staying = ladder(older, position.version, kept, retained_events)
+        dropped = [version for version in older if version not in staying]
         oldest = min([position.version, *staying])
         cut = min(oldest, position.version - retained_events)
         garbage = await self._garbage(tenant, header, staying)
@@ -143,6 +145,22 @@ class SnapshotStore:
                 used |= {chunk.hash for chunk in read_header(kept).chunks}
         held = {name.decode() for name in await self._connection.ask("HKEYS", keys_of(tenant).chunks)}
         return sorted(held - used)
+
+
+def ladder(older: Sequence[int], newest: int, kept: int, reach: int) -> list[int]:
+    """Return which of the older snapshots stay, given newest first: the last ones, and few from long ago.
+
+    Of those that are not among the last ones, but within reach, one goes if the next older one is at most three times
+    as old as the next newer one. So what a retraction replays is in proportion to the age of the label.
+    """
+    staying = list(older[: kept - 1])
+    rest = [version for version in older[kept - 1 :] if newest - version <= reach]
+    for place, version in enumerate(rest):
+        newer = newest - staying[-1] if staying else 0
+        is_last = place + 1 == len(rest)
+        if is_last or newest - rest[place + 1] > SPACING * newer:
+            staying.append(version)
+    return staying
 
 
 def _versions(names: Iterable[bytes]) -> list[int]:

@@ -259,6 +259,7 @@ class Telemetry:
         self.repairs = 0
         self.keys_restored = 0
         self.outcome_replays = 0
+        self.labels_retracted = 0
         self.snapshots_taken = 0
         self.snapshots_failed = 0
         self.snapshot_bytes = 0

@@ -154,6 +154,7 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
     yield CounterMetricFamily(
         "sluice_outcome_replays", "Replays of a log for the answer to a retry.", telemetry.outcome_replays
     )
+    yield CounterMetricFamily("sluice_labels_retracted", "Labels taken back.", telemetry.labels_retracted)
     snapshots = CounterMetricFamily("sluice_snapshots", "Snapshots.", labels=("result",))
     snapshots.add_metric(["taken"], telemetry.snapshots_taken)
     snapshots.add_metric(["failed"], telemetry.snapshots_failed)

@@ -38,6 +38,30 @@ class LogReplaced(SluiceError):
         super().__init__(f"the log of tenant {name!r} was replaced or lost; nothing was learnt, try again in a moment")
 
 
+class RetractionFound(Exception):
+    """The log takes back labels that the state has learnt: the state must be rebuilt without them."""
+
+    def __init__(self, name: str, version: int, labels: frozenset[bytes]) -> None:
+        self.version = version
+        self.labels = labels
+        super().__init__(f"event {version:,} of tenant {name!r} takes back {len(labels):,} labels")
+
+
+class RetractionTooOld(SluiceError):
+    """The log does not reach back to a label that is to be retracted."""
+
+
+class LabelUnknown(SluiceError):
+    """The log has no label that fits."""
+
+
+class LabelOfAnother(SluiceError):
+    """A label that is to be retracted was given with another key."""
+
+    def __init__(self) -> None:
+        super().__init__("some of these labels were given with another key; to take them back needs the role admin")
+
+
 class FeedbackConflict(SluiceError):
     """A feedback_id was used before for other feedback."""
 

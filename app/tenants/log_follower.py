@@ -13,7 +13,8 @@ from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.event_log import Entry, EventLog, Meta, Position
 from app.storage.redis_keys import SHARDS
 from app.tenants.cache import RecentEntries, TenantCache
-from app.tenants.errors import LogReplaced, TenantDamaged
+from app.tenants.errors import LogReplaced, RetractionFound, TenantDamaged
+from app.tenants.labels.progress import Progress
 from app.tenants.loss.repair import Repair
 from app.tenants.recovery import ENTRIES_AT_ONCE, Recovery
 from app.tenants.tenant import Tenant
@@ -49,8 +50,15 @@ class Replayer:
                 raise LogReplaced(tenant.name)
             if entries[0].version > tenant.state.version + 1:  # trimmed: this worker was behind for long
                 await self._reload(tenant)
-            else:
+                continue
+            try:
                 self._apply(tenant, entries)
+            except RetractionFound:
+                tenant.rebuilding = Progress()
+                try:
+                    await self._reload(tenant)
+                finally:
+                    tenant.rebuilding = None
 
     def has_passed(self, tenant: Tenant, position: Position) -> bool:
         """Whether the tenant is known to have passed through a position; its version alone does not prove it."""
@@ -63,7 +71,7 @@ class Replayer:
             self.cache.apply_all(tenant, entries)
 
     async def _reload(self, tenant: Tenant) -> None:
-        loaded = await self.recovery.load(tenant.name)
+        loaded = await self.recovery.load(tenant.name, tenant.rebuilding)
         fresh = loaded.tenant
         if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)

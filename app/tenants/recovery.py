@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ from app.learning.errors import BadSnapshot
 from app.learning.snapshot.model_file import Header, decode, read_header
 from app.learning.state import Outcome, TenantState
 from app.storage.errors import StoreDamaged
+from app.storage.event_codec import is_retraction, labels_of
 from app.storage.event_log import Entry, EventLog, Position, next_chain
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
-from app.tenants.errors import LogReplaced, TenantDamaged
+from app.tenants.errors import LogReplaced, RetractionFound, TenantDamaged
+from app.tenants.labels.progress import Progress
 from app.tenants.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sluice.tenants")
 
 ENTRIES_AT_ONCE = 256  # a millisecond or two of work, after which other tasks run
+SCANNED_AT_ONCE = 1024
 REPLAYED_AT_ONCE = 32  # one by one, for their outcomes
 REMEMBERED = 2048  # entries, in case that the store loses them
 SMALL_BYTES = 1 << 16  # a snapshot of this size is decoded in less time than a thread takes to start
@@ -36,6 +39,11 @@ DAMAGED_SECONDS = 5.0  # before another attempt to load a damaged tenant
 def follows(position: Position, entry: Entry) -> bool:
     """Whether an entry was written directly behind a position."""
     return entry.version == position.version + 1 and next_chain(position.chain, entry.payload) == entry.chain
+
+
+def retracted_in(entries: Iterable[Entry]) -> frozenset[bytes]:
+    """Return the labels that some entries take back."""
+    return frozenset[bytes]().union(*(labels_of(entry.payload) for entry in entries if is_retraction(entry.payload)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +62,30 @@ class Recovery:
     log: EventLog
     snapshots: SnapshotStore
 
-    async def load(self, name: str) -> Loaded:
-        """Return the tenant at the end of its log."""
-        for _ in range(ATTEMPTS):
+    async def load(
+        self,
+        name: str,
+        progress: Progress | None = None,
+        *,
+        left_out: frozenset[bytes] = frozenset(),
+        before: int | None = None,
+    ) -> Loaded:
+        """Return the tenant at the end of its log, without some labels, of which `before` is the first version."""
+        attempts = ATTEMPTS
+        while attempts > 0:
             try:
                 versions, meta = await self.snapshots.versions_and_meta(name)
                 if meta.position is None:
                     return Loaded(None, (), meta.earlier)
-                tenant, entries = await self._load(name, meta.position, versions)
+                usable = [version for version in versions if before is None or version < before]
+                tenant, entries = await self._load(name, meta.position, usable, progress, left_out)
                 return Loaded(tenant, entries, meta.earlier)
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
+            except RetractionFound as found:  # begin again without these labels, from a snapshot before them
+                left_out |= found.labels | await self._retracted_behind(name, found.version)
             except LogReplaced:  # trimmed, imported or deleted during the load
-                continue
+                attempts -= 1
         raise TenantDamaged(name, "its log does not follow its snapshots, or it changes faster than it can be read")
 
     async def replay(
@@ -75,6 +94,7 @@ class Recovery:
         """Replay the log on a copy from before one version to another; yield entries and outcomes in small blocks."""
         earlier = [each for each in await self.snapshots.versions(name) if each < first]
         tenant = await self._start(name, Position(incarnation, first, ""), earlier)
+        tenant.left_out = await self._retracted_behind(name, tenant.state.version, last)
         while tenant.state.version < last:
             entries = await self.log.read(
                 name, tenant.state.version, min(REPLAYED_AT_ONCE, last - tenant.state.version)
@@ -83,13 +103,32 @@ class Recovery:
                 return
             yield [(entry, tenant.apply(entry)) for entry in entries]
 
-    async def _load(self, name: str, position: Position, versions: Sequence[int]) -> tuple[Tenant, Sequence[Entry]]:
+    async def _load(
+        self,
+        name: str,
+        position: Position,
+        versions: Sequence[int],
+        progress: Progress | None,
+        left_out: frozenset[bytes],
+    ) -> tuple[Tenant, Sequence[Entry]]:
         tenant = await self._start(name, position, [each for each in versions if each <= position.version])
+        tenant.left_out = left_out
+        progress = progress or Progress()
+        progress.start, progress.end = tenant.state.version, position.version
         last: deque[Entry] = deque(maxlen=REMEMBERED)
-        await self._follow(tenant, last)
+        await self._follow(tenant, last, progress)
         if tenant.state.version < position.version:
             raise LogReplaced(name)
+        tenant.left_out = Tenant.left_out
         return tenant, list(last)
+
+    async def _retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
+        """Return the labels that the log takes back behind a version."""
+        found: frozenset[bytes] = frozenset()
+        while (last is None or version < last) and (entries := await self.log.read(name, version, SCANNED_AT_ONCE)):
+            found |= retracted_in(entries)
+            version = entries[-1].version
+        return found
 
     async def _start(self, name: str, position: Position, versions: Sequence[int]) -> Tenant:
         """Return the first good one of these snapshots, or an empty tenant."""
@@ -129,10 +168,11 @@ class Recovery:
         if not is_on_log:
             raise BadSnapshot("the log has another history than the snapshot")
 
-    async def _follow(self, tenant: Tenant, seen: deque[Entry]) -> None:
+    async def _follow(self, tenant: Tenant, seen: deque[Entry], progress: Progress) -> None:
         while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
             tenant.apply_all(entries)
             seen.extend(entries)
+            progress.now = tenant.state.version
 
 
 def _decode(header: bytes, read: Header, chunks: dict[str, bytes]) -> TenantState:

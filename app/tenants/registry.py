@@ -19,6 +19,7 @@ from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
 from app.tenants.feedback import FeedbackHistory
+from app.tenants.labels.retraction import Asked, Retracted, Retractions, Wanted
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
@@ -79,6 +80,7 @@ class Tenants:
         follower: LogFollower,
         repair: Repair,
         snapshotter: Snapshotter,
+        retractions: Retractions,
         exports: Exports,
         telemetry: Telemetry,
         store: StoreStatus,
@@ -93,6 +95,7 @@ class Tenants:
         self.follower = follower
         self._repair = repair
         self._snapshotter = snapshotter
+        self._retractions = retractions
         self._exports = exports
         self._telemetry = telemetry
         self._store = store
@@ -191,6 +194,13 @@ class Tenants:
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""
         return await self._snapshotter.take(await self.hold(name, create=False))
+
+    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+        """Take labels back; with `dry_run`, only say what that would do."""
+        tenant = await self.hold(name, create=False)
+        if dry_run:
+            return await self._retractions.preview(tenant, wanted)
+        return await self._retractions.retract(tenant, wanted, asked)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""

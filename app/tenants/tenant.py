@@ -13,14 +13,23 @@ import msgspec
 import numpy as np
 
 from app.learning.errors import BadExample, SluiceError
-from app.learning.events import Event, Served
+from app.learning.events import Event, FeedbackGiven, LabelRetracted, RetractionMade, Served
 from app.learning.example import Example, Examples
 from app.learning.numbers import describe
 from app.learning.state import Outcome, TenantState, advance, advance_all
-from app.storage.event_codec import EncodedFeedbackRecord, FeedbackRecord, decode, encode, fingerprint_of, packed_values
+from app.storage.event_codec import (
+    EncodedFeedbackRecord,
+    FeedbackRecord,
+    decode,
+    encode,
+    fingerprint_of,
+    label_hash,
+    packed_values,
+)
 from app.storage.event_log import Draft, Duplicate, Entry, Position, next_chain
 from app.telemetry.counters import UNCOUNTED
-from app.tenants.errors import FeedbackForgotten, LogReplaced, TenantDamaged, UpdateVetoed
+from app.tenants.errors import FeedbackForgotten, LogReplaced, RetractionFound, TenantDamaged, UpdateVetoed
+from app.tenants.labels.progress import Progress
 
 if TYPE_CHECKING:
     from app.tenants.feedback import Caller, FeedbackHistory
@@ -72,6 +81,10 @@ class Retry(msgspec.Struct, frozen=True):
 
 class Tenant:
     """One tenant, with its log applied up to some version."""
+
+    # In the class, because nearly all tenants have these values nearly always.
+    left_out: frozenset[bytes] = frozenset()  # labels that the log takes back, and this state never learns
+    rebuilding: Progress | None = None  # of a state that takes the place of this one
 
     def __init__(self, name: str, state: TenantState, position: Position, snapshot_version: int = 0) -> None:
         self.name = name
@@ -273,10 +286,15 @@ class Tenant:
         if entry.version != version or next_chain(chain, entry.payload) != entry.chain:
             raise LogReplaced(self.name)
         try:
-            return decode(entry.payload)
+            event = decode(entry.payload)
         except (msgspec.MsgspecError, ValueError, SluiceError) as error:
             reason = f"event {entry.version:,} of its log cannot be read by this version of Sluice ({error})"
             raise TenantDamaged(self.name, reason) from None
+        if isinstance(event, RetractionMade) and not event.labels <= self.left_out:
+            raise RetractionFound(self.name, entry.version, event.labels)
+        if self.left_out and isinstance(event, FeedbackGiven) and label_hash(entry.payload) in self.left_out:
+            return LabelRetracted(event.example)
+        return event
 
 
 _process, _numbers = token_hex(6), count(1)  # of the ids of feedback that comes without one

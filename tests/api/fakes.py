@@ -18,6 +18,7 @@ from app.storage.event_log import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.labels.retraction import Accuracy, Asked, Retracted, Wanted
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
@@ -51,6 +52,7 @@ class FakeTenants:
         self.broken: Exception | None = None
         self.auto_create = True
         self.damaged = ""
+        self.retractions: list[tuple[str, Wanted, Asked, bool]] = []
 
     def held(self, name: str, /) -> Tenant | None:
         if self.broken:
@@ -87,6 +89,12 @@ class FakeTenants:
     async def snapshot(self, name: str) -> SnapshotTaken:
         state = (await self.hold(name, create=False)).state
         return SnapshotTaken(state.version, state.digest, chunks=2, written=1, bytes=1000)
+
+    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+        tenant = await self.hold(name, create=False)
+        self.retractions.append((name, wanted, asked, dry_run))
+        accuracy = Accuracy.of(tenant.state)
+        return Retracted(tenant.state.version, [], 0, accuracy, accuracy)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])

@@ -14,7 +14,7 @@ from redis.sentinel import Sentinel
 from app.learning.snapshot.model_file import decode as decode_snapshot
 from app.learning.state import TenantState, advance
 from app.storage.client.address import address_of
-from app.storage.event_codec import FeedbackRecord, decode, decode_record
+from app.storage.event_codec import FeedbackRecord, decode_all, decode_record
 from app.storage.event_log import next_chain
 from app.storage.redis_keys import keys_of
 from tests.reliability.traffic import Feeder
@@ -64,10 +64,10 @@ class StoredLog:
         assert digests <= {self.replayed().digest}
 
     def _applied(self, state: TenantState) -> TenantState:
-        for version, payload, _ in self.entries:
-            if version > state.version:
-                assert version == state.version + 1
-                advance(state, decode(payload))
+        behind = [(version, payload) for version, payload, _ in self.entries if version > state.version]
+        for (version, _), event in zip(behind, decode_all([payload for _, payload in behind]), strict=True):
+            assert version == state.version + 1
+            advance(state, event)
         return state
 
 

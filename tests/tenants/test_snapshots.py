@@ -91,7 +91,7 @@ async def test_a_log_of_large_events_takes_snapshots_early_and_stays_within_its_
             await give(tenants, "acme", feedback(number))
             await until(lambda: tenant.unsaved_bytes < policy.every_bytes)
         snapshots, log = snapshot_versions(store, "acme"), keys_of("acme").log
-        assert len(snapshots) == 2
+        assert 2 <= len(snapshots) <= 4, "the last ones, and few from before"
         assert store.ask("MEMORY", "USAGE", log) < 1.5 * policy.log_bytes  # an event also has its chain there
         first = int(store.ask("XRANGE", log, "-", "+", "COUNT", 1)[0][0].decode()[2:])
         assert 1 < first <= snapshots[0] + 1, "the oldest kept snapshot needs everything behind it"

@@ -122,5 +122,7 @@ async def show_weights(tenant: TenantPath, tenants: Tenants, top: Top = 50) -> W
 
 async def show(tenant: Tenant) -> TenantResponse:
     """Summarise a tenant; a thread reads every row of the model, while nothing is learnt."""
+    if progress := tenant.rebuilding:  # the state learns nothing until another one takes its place
+        return await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state, progress.share)
     async with tenant.lock:
         return await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state)

@@ -160,13 +160,15 @@ class TenantResponse(ResponseModel):
     dropped_features: int
     memory_bytes: int
     digest: str
+    rebuilding: Annotated[Rate, Field(description="How much of a retraction is done; null: none is in progress.")]
 
     @classmethod
-    def of(cls, name: str, state: TenantState) -> "TenantResponse":
+    def of(cls, name: str, state: TenantState, rebuilding: float | None = None) -> "TenantResponse":
         """Return a state as the API shows it; it reads every row of the model."""
         found = summarise(state)
         return cls(
             tenant=name,
+            rebuilding=rebuilding,
             counts=CountsResponse(**{each: found.pop(each) for each in CountsResponse.model_fields}),
             recent=RatesResponse.of(state.prequential.recent),
             served=RatesResponse.of(state.prequential.served),

@@ -55,6 +55,16 @@ def store_errors(where: str = "Redis") -> Iterator[None]:
         raise ours from error
 
 
+def failed_append(error: BaseException) -> StoreUnavailable | StoreUnusable:
+    """Return the error of an append to one log; raise any other."""
+    ours = error if isinstance(error, StoreUnavailable | StoreUnusable) else store_error(error)
+    if ours is None and isinstance(error, raised.ResponseError):
+        return StoreDamaged(f"the store cannot append to it ({error})")
+    if ours is None:
+        raise error
+    return ours
+
+
 def store_error(error: BaseException, where: str = "Redis") -> StoreUnavailable | StoreUnusable | None:
     """Translate an error; None if it is about the command and not about the state of the server."""
     if isinstance(error, StoreUnavailable):  # translated already

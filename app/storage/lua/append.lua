@@ -1,10 +1,13 @@
 -- Append events to a tenant's log, except those whose feedback_id was used before.
--- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none)
+-- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none; the headers of the
+--       snapshots for an event that takes back labels)
 -- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
---       records, then for each event: fingerprint ('' without feedback_id), payload
--- Returns {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
+--       records, then for each event: fingerprint ('' without feedback_id; 'retracts' and the first version that it
+--       takes back), payload
+-- Returns {'unreachable'} if no state before the labels is left that an event takes back; {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
 --       | {'appended', version and chain before, then for each event: its chain, or of the earlier event
 --          {'version fingerprint', its outcome or nil: see outcomes.lua}}
+local RETRACTS = string.byte('r')
 local tenant, mine, applied, expected, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain', 'was')
 local born, chain = meta[1], meta[3]
@@ -16,13 +19,36 @@ local version = tonumber(meta[2])
 if expected ~= '' and expected ~= chain then return {'other'} end
 if expected == '' and version < applied then return {'behind', version, chain} end
 
+local function drop_snapshots(headers, first)
+  -- Those from this version on contain labels that are taken back. One before it must be left, or the whole log.
+  local behind, reaches = {}, false
+  for _, name in ipairs(redis.call('HKEYS', headers)) do
+    local number = tonumber(name)
+    if number and number >= first then behind[#behind + 1] = name end
+    reaches = reaches or (number ~= nil and number < first)
+  end
+  if not reaches then
+    local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
+    if not oldest or oldest[1] ~= '0-1' then return false end
+  end
+  for _, name in ipairs(behind) do redis.call('HDEL', headers, name) end
+  return true
+end
+
 local answers = {'appended', version, chain}
+for i = 4, #KEYS do
+  local mark = ARGV[2 * i - 2]
+  if string.byte(mark) == RETRACTS and not drop_snapshots(KEYS[i], tonumber(string.match(mark, '%d+'))) then
+    return {'unreachable'}
+  end
+end
 local before = version
 for i = 4, #KEYS do
   local fingerprint, payload = ARGV[2 * i - 2], ARGV[2 * i - 1]
   -- A damaged record must not end the script between two events: nothing takes back what it has written. So it counts
   -- as none, and is replaced.
-  local used = fingerprint ~= '' and redis.pcall('GET', KEYS[i])
+  local retracts = string.byte(fingerprint) == RETRACTS
+  local used = fingerprint ~= '' and not retracts and redis.pcall('GET', KEYS[i])
   local number = type(used) == 'string' and tonumber(string.match(used, '^(%d+) '))
   if number then
     local block = string.format(':outcomes:%s:%.0f', string.sub(mine, 1, 8), math.floor(number / 128))
@@ -32,7 +58,9 @@ for i = 4, #KEYS do
     version = version + 1
     chain = redis.sha1hex(chain .. payload)
     redis.call('XADD', KEYS[2], '0-' .. string.format('%.0f', version), 'p', payload, 'c', chain)
-    if fingerprint ~= '' then
+    if retracts then
+      redis.call('HSET', KEYS[1], 'retracted', string.format('%.0f', version))
+    elseif fingerprint ~= '' then
       redis.call('SET', KEYS[i], string.format('%.0f ', version) .. fingerprint, 'PX', keep)
     end
     answers[i] = chain

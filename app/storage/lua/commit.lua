@@ -1,12 +1,14 @@
 -- Make a written snapshot the newest one if the lock is still held, the tenant is still the same incarnation, and its
--- log has passed through that position: a worker may not know yet that the store has lost events that it applied.
+-- log has passed through that position: a worker may not know yet that the store has lost events that it applied. Nor
+-- may it know yet that labels were taken back, which its state contains.
 -- KEYS: lock, meta, log, headers, chunks
 -- ARGV: token, incarnation, version, chain, header, the first version to keep in the log ('' for all), number of
 --       headers to drop, their versions, the hashes of chunks without a header
 -- Returns 1, or 0 if one of these conditions fails.
 local version, chain = ARGV[3], ARGV[4]
-local meta = redis.call('HMGET', KEYS[2], 'born', 'version', 'chain')
+local meta = redis.call('HMGET', KEYS[2], 'born', 'version', 'chain', 'retracted')
 if redis.call('GET', KEYS[1]) ~= ARGV[1] or meta[1] ~= ARGV[2] then return 0 end
+if meta[4] and tonumber(version) < tonumber(meta[4]) then return 0 end
 if meta[2] == version then
   if meta[3] ~= chain then return 0 end
 else

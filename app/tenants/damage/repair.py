@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from app.learning.state import TenantState, advance_all
-from app.storage.event_codec import decode
+from app.storage.event_codec import decode_all
 from app.storage.event_log import Entry, Position, next_chain
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import StoredTenant, TenantStore
@@ -75,7 +75,7 @@ class TenantRepair:
         await self.store.stage(tenant, incarnation, entries)
         state = found.base_state()
         base = await self._encoded(tenant, state, incarnation, entries) if found.base else None
-        advance_all(state, (decode(entry.payload) for entry in found.after))
+        advance_all(state, decode_all([entry.payload for entry in found.after]))
         end = await self._encoded(tenant, state, incarnation, entries)
         async with locked(self.snapshots, tenant, LOCK_SECONDS):
             await self.store.remove(tenant, found.stored.foreign, found.bad_chunks)

@@ -1,13 +1,16 @@
 """Entries that a log has lost, as after a failover, and that this worker still remembers: they are appended again."""
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.storage.event_codec import FeedbackRecord, decode_record, fingerprint_of
-from app.storage.event_log import Appended, Draft, Entry, EventLog, Group, Position
+from app.storage.event_codec import FeedbackRecord, RetractionRecord, decode_record, fingerprint_of
+from app.storage.event_log import UNREACHABLE, Appended, Draft, Entry, EventLog, Group, Position, Refused
 from app.tenants.cache import RecentEntries
 from app.tenants.recovery import follows
+
+logger = logging.getLogger("sluice.tenants")
 
 APPENDED_AT_ONCE = 2048  # the store does nothing else during this call
 READ_AT_MOST = 100_000
@@ -51,6 +54,10 @@ class LostEntries:
         for start in range(0, len(lost), APPENDED_AT_ONCE):
             drafts = [draft_of(entry) for entry in lost[start : start + APPENDED_AT_ONCE]]
             (answer,) = await self.log.append([Group(name, stored, drafts, only_here=True)])
+            if isinstance(answer, Refused) and answer.why == UNREACHABLE:
+                logger.error("tenant %s: a retraction is lost with the store's data; retract the labels again", name)
+                drafts = [draft for draft in drafts if not draft.retracts]
+                (answer,) = await self.log.append([Group(name, stored, drafts, only_here=True)])
             if isinstance(answer, Exception):
                 raise answer
             if not isinstance(answer, Appended):
@@ -114,4 +121,6 @@ def draft_of(entry: Entry) -> Draft:
     record = decode_record(entry.payload)
     if isinstance(record, FeedbackRecord) and record.feedback_id is not None:
         return Draft(entry.payload, record.feedback_id, fingerprint_of(record))
+    if isinstance(record, RetractionRecord):
+        return Draft(entry.payload, retracts=record.first_version)
     return Draft(entry.payload)

@@ -29,7 +29,7 @@ from app.telemetry.counters import Telemetry
 from app.tenants.cache import EndedIncarnations, RecentEntries
 from app.tenants.errors import LogReplaced, SnapshotBusy
 from app.tenants.loss.lost_entries import APPENDED_AT_ONCE, LostEntries, draft_of
-from app.tenants.recovery import ENTRIES_AT_ONCE, Loaded, Recovery, follows
+from app.tenants.recovery import ENTRIES_AT_ONCE, Loaded, Recovery, follows, retracted_in
 from app.tenants.snapshotter import encode_state, locked
 from app.tenants.tenant import Tenant
 
@@ -137,9 +137,11 @@ class Repair:
         if entries[0].version != 1:
             return None
         tenant = Tenant(name, TenantState(), Position(end.incarnation, 0, end.incarnation))
+        tenant.left_out = retracted_in(entries)
         for start in range(0, len(entries), ENTRIES_AT_ONCE):
             tenant.apply_all(entries[start : start + ENTRIES_AT_ONCE])
             await asyncio.sleep(0)
+        tenant.left_out = Tenant.left_out
         return tenant
 
     def _report_loss(self, name: str, end: Position, reason: str) -> None:

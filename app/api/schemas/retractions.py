@@ -1,0 +1,129 @@
+"""Bodies and answers of /tenants/{tenant}/retract."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel
+from app.api.schemas.tenants import Rate
+from app.tenants.labels.retraction import Accuracy, Retracted, Wanted
+from app.tenants.labels.stored_labels import StoredLabel
+
+MAX_IDS = 10_000
+SHOWN = 100
+
+
+def _time(text: str) -> str:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise ValueError("it must be a time with its zone, such as 2026-11-18T09:30:00Z")
+    return text
+
+
+Time = Annotated[str, AfterValidator(_time), Field(max_length=40, json_schema_extra={"format": "date-time"})]
+
+
+class RetractionRequest(RequestModel):
+    """Which labels are taken back: those with these ids, or all of a moderator or of a key within a time."""
+
+    feedback_ids: Annotated[list[Id], Field(min_length=1, max_length=MAX_IDS)] | None = None
+    moderator: Id | None = None
+    key_id: Id | None = None
+    since: Annotated[Time | None, Field(description="Only labels given at this time or later.")] = None
+    until: Annotated[Time | None, Field(description="Only labels given before this time.")] = None
+    reason: Annotated[str, Field(max_length=500, pattern=ID_PATTERN.replace("{1,200}", "{1,500}"))] | None = None
+    dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "RetractionRequest":
+        ways = [self.feedback_ids, self.moderator, self.key_id]
+        if sum(way is not None for way in ways) != 1:
+            raise ValueError("give exactly one of feedback_ids, moderator and key_id")
+        if self.feedback_ids is not None and (self.since is not None or self.until is not None):
+            raise ValueError("since and until go with moderator or key_id, not with feedback_ids")
+        return self
+
+    def wanted(self, only_key: str | None) -> Wanted:
+        """Return which labels are wanted."""
+        return Wanted(
+            frozenset(self.feedback_ids or ()),
+            self.moderator,
+            self.key_id,
+            _milliseconds(self.since),
+            _milliseconds(self.until),
+            only_key,
+        )
+
+
+class RetractedLabel(ResponseModel):
+    """A label that is taken back. `at` is in milliseconds since 1970."""
+
+    version: int
+    label: int
+    at: int
+    feedback_id: str | None
+    prediction_id: str | None
+    moderator: str | None
+    key_id: str | None
+
+    @classmethod
+    def of(cls, label: StoredLabel) -> "RetractedLabel":
+        """Return a label as the API shows it."""
+        record = label.record
+        return cls(
+            version=label.version,
+            label=record.label,
+            at=record.at_milliseconds,
+            feedback_id=record.feedback_id,
+            prediction_id=record.prediction_id,
+            moderator=record.moderator,
+            key_id=record.key_id,
+        )
+
+
+class AccuracyResponse(ResponseModel):
+    """How good the verdicts on the last labels were, each from before its label was learnt."""
+
+    examples: int
+    balanced_accuracy: Rate
+    sensitivity: Rate
+    specificity: Rate
+
+
+class RetractionResponse(ResponseModel):
+    """What was taken back, or would be. `labels` has the first of them."""
+
+    tenant: str
+    version: int
+    dry_run: bool
+    retracted: int
+    already_retracted: int
+    labels: list[RetractedLabel]
+    before: AccuracyResponse
+    after: AccuracyResponse
+
+    @classmethod
+    def of(cls, tenant: str, found: Retracted, *, dry_run: bool) -> "RetractionResponse":
+        """Return a retraction as the API shows it."""
+        return cls(
+            tenant=tenant,
+            version=found.version,
+            dry_run=dry_run,
+            retracted=len(found.labels),
+            already_retracted=found.already,
+            labels=[RetractedLabel.of(label) for label in found.labels[:SHOWN]],
+            before=_accuracy(found.before),
+            after=_accuracy(found.after),
+        )
+
+
+def _accuracy(found: Accuracy) -> AccuracyResponse:
+    return AccuracyResponse.model_validate(found)
+
+
+def _milliseconds(text: str | None) -> int | None:
+    return None if text is None else round(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)

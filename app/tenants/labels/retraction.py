@@ -1,0 +1,193 @@
+"""Taking labels back: afterwards the state is that of a log in which they never stood.
+
+A retraction is an event of the log. A worker that meets it rebuilds the tenant from the newest snapshot before the
+first of these labels, without them. Meanwhile predictions continue from the old state, and feedback waits.
+"""
+
+import logging
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from app.learning.state import TenantState
+from app.storage.errors import StoreUnavailable
+from app.storage.event_codec import RetractionRecord, encode
+from app.storage.event_log import UNREACHABLE, Appended, Draft, EventLog, Group
+from app.storage.snapshots import SnapshotStore
+from app.telemetry.counters import Telemetry
+from app.tenants.errors import LabelOfAnother, LabelUnknown, LogReplaced, RetractionTooOld, SnapshotBusy
+from app.tenants.labels.stored_labels import StoredLabel, StoredLabels, read_labels
+from app.tenants.log_follower import Replayer
+from app.tenants.snapshotter import Snapshotter
+from app.tenants.tenant import Tenant
+
+logger = logging.getLogger("sluice.tenants")
+
+SHOWN = 5  # ids in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which labels are to be taken back: those with these ids, or of a moderator or a key within a time."""
+
+    feedback_ids: frozenset[str] = frozenset()
+    moderator: str | None = None
+    key_id: str | None = None
+    since_milliseconds: int | None = None
+    until_milliseconds: int | None = None
+    only_key: str | None = None  # the caller may take back only what was given with this key
+
+    def fits(self, label: StoredLabel) -> bool:
+        """Whether a label is wanted."""
+        record = label.record
+        if self.feedback_ids:
+            return record.feedback_id in self.feedback_ids
+        if self.since_milliseconds is not None and record.at_milliseconds < self.since_milliseconds:
+            return False
+        if self.until_milliseconds is not None and record.at_milliseconds >= self.until_milliseconds:
+            return False
+        return record.moderator == self.moderator if self.moderator is not None else record.key_id == self.key_id
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for a retraction, and why."""
+
+    reason: str | None = None
+    moderator: str | None = None
+    key_id: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How good a state was when it tested its labels, before it learnt each of them."""
+
+    examples: int
+    balanced_accuracy: float | None
+    sensitivity: float | None
+    specificity: float | None
+
+    @classmethod
+    def of(cls, state: TenantState) -> "Accuracy":
+        """Take it from the counts of a state."""
+        counts = state.prequential.recent
+        return cls(int(counts.examples), counts.balanced_accuracy, counts.sensitivity, counts.specificity)
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """What was taken back, or would be, and what that does."""
+
+    version: int
+    labels: list[StoredLabel]
+    already: int  # that fit, but had been taken back before
+    before: Accuracy
+    after: Accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class Retractions:
+    """Takes labels back."""
+
+    log: EventLog
+    snapshots: SnapshotStore
+    replayer: Replayer
+    snapshotter: Snapshotter
+    telemetry: Telemetry
+
+    async def preview(self, tenant: Tenant, wanted: Wanted) -> Retracted:
+        """Say what a retraction would do, and change nothing."""
+        labels, already = await self._find(tenant, wanted)
+        before = Accuracy.of(tenant.state)
+        if not labels:
+            return Retracted(tenant.state.version, [], already, before, before)
+        await self._check_reach(tenant.name, labels[0].version)
+        without = frozenset(label.hash for label in labels)
+        loaded = await self.replayer.recovery.load(tenant.name, left_out=without, before=labels[0].version)
+        if loaded.tenant is None or loaded.tenant.incarnation != tenant.incarnation:
+            raise LogReplaced(tenant.name)
+        return Retracted(tenant.state.version, labels, already, before, Accuracy.of(loaded.tenant.state))
+
+    async def retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
+        """Take labels back, and return when the state of this worker is without them."""
+        labels, already = await self._find(tenant, wanted)
+        before = Accuracy.of(tenant.state)
+        if not labels:
+            return Retracted(tenant.state.version, [], already, before, before)
+        version = await self._append(tenant, labels, asked)
+        self.telemetry.labels_retracted += len(labels)
+        await self.replayer.catch_up(tenant, version)
+        logger.info("tenant %s: %d labels were taken back, as version %d", tenant.name, len(labels), version)
+        with suppress(SnapshotBusy, StoreUnavailable):  # others can load it instead of rebuilding it on their own
+            await self.snapshotter.take(tenant)
+        return Retracted(version, labels, already, before, Accuracy.of(tenant.state))
+
+    async def _append(self, tenant: Tenant, labels: list[StoredLabel], asked: Asked) -> int:
+        first = labels[0].version
+        record = RetractionRecord(
+            at_milliseconds=time.time_ns() // 1_000_000,
+            first_version=first,
+            labels=[label.hash for label in labels],
+            reason=asked.reason,
+            moderator=asked.moderator,
+            key_id=asked.key_id,
+            request_id=asked.request_id,
+        )
+        draft = Draft(encode(record), retracts=first)
+        (answer,) = await self.log.append([Group(tenant.name, tenant.position, [draft])])
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Appended):
+            return answer.after.version
+        if answer.why == UNREACHABLE:
+            await self._check_reach(tenant.name, first)
+        raise LogReplaced(tenant.name)
+
+    async def _find(self, tenant: Tenant, wanted: Wanted) -> tuple[list[StoredLabel], int]:
+        """Return the labels that fit, in the order of the log, and how many more were taken back before."""
+        stored = await read_labels(self.log, tenant.name)
+        fitting = [label for label in stored.labels if wanted.fits(label)]
+        _check_all_found(stored, wanted, fitting)
+        if wanted.only_key is not None and any(label.record.key_id != wanted.only_key for label in fitting):
+            raise LabelOfAnother
+        labels = [label for label in fitting if label.hash not in stored.retracted]
+        return labels, len(fitting) - len(labels)
+
+    async def _check_reach(self, name: str, first: int) -> None:
+        """Raise RetractionTooOld if no state from before a version can be rebuilt."""
+        versions = await self.snapshots.versions(name)
+        oldest = await self.log.read(name, 0, 1)
+        if any(version < first for version in versions) or (oldest and oldest[0].version == 1):
+            return
+        reach = f"version {min(versions):,}" if versions else "no label"
+        raise RetractionTooOld(
+            f"the first of these labels is version {first:,}, and the oldest kept snapshot of tenant {name!r} is "
+            f"{reach}: only later labels can be taken back"
+        )
+
+
+def _check_all_found(stored: StoredLabels, wanted: Wanted, fitting: list[StoredLabel]) -> None:
+    """Raise an error if labels that are wanted may be missing in the log."""
+    unknown = wanted.feedback_ids - {str(label.record.feedback_id) for label in fitting}
+    is_trimmed = stored.first_version > 1
+    begin = stored.first_milliseconds
+    if unknown and not is_trimmed:
+        raise LabelUnknown(f"no label has the feedback_id {_shown(unknown)}")
+    if unknown:
+        raise RetractionTooOld(
+            f"the log begins with version {stored.first_version:,}; it has no label with the feedback_id "
+            f"{_shown(unknown)}"
+        )
+    since = wanted.since_milliseconds
+    if is_trimmed and not wanted.feedback_ids and begin is not None and (since is None or since < begin):
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(-(-begin // 1000)))
+        raise RetractionTooOld(
+            f"the log begins with version {stored.first_version:,}; earlier labels cannot be taken back. Ask for those "
+            f"since {when} or later"
+        )
+
+
+def _shown(ids: frozenset[str]) -> str:
+    shown = ", ".join(map(repr, sorted(ids)[:SHOWN]))
+    return f"{shown} and {len(ids) - SHOWN:,} others" if len(ids) > SHOWN else shown

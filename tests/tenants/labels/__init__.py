@@ -1,0 +1,1 @@
+"""Tests of labels that are taken back."""

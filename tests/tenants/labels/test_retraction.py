@@ -1,0 +1,192 @@
+"""Retractions: afterwards the state is that of a log in which the labels never stood, on every worker."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.learning.config import Value
+from app.learning.state import TenantState, advance
+from app.storage.event_codec import RetractionRecord, decode, decode_record, label_hash
+from app.storage.event_log import Entry
+from app.storage.redis_keys import keys_of
+from app.tenants.errors import LabelUnknown, RetractionTooOld
+from app.tenants.labels.retraction import Asked, Retracted, Wanted
+from app.tenants.registry import Tenants
+from app.tenants.snapshotter import SnapshotPolicy
+from app.tenants.tenant import Tenant
+from kernels.registry import ALGORITHMS
+from tests.servers import Server
+from tests.tenants.workers import copy_of, digest, fail_over_to, feedback, give, stored_entries, until, worker
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+NAME = "acme"
+MANY = SnapshotPolicy(every_events=10**9, every_seconds=1e9, kept=5)
+SHORT = SnapshotPolicy(every_events=10**9, every_seconds=1e9, kept=1, retained_events=0)
+
+
+@pytest.fixture(autouse=True)
+def _empty(store: Server) -> None:
+    store.flush_all()
+
+
+def without_retracted(entries: list[Entry]) -> TenantState:
+    """Replay a log from which retractions and the labels that they name are struck out."""
+    records = [decode_record(entry.payload) for entry in entries]
+    retracted = {each for record in records if isinstance(record, RetractionRecord) for each in record.labels}
+    state = TenantState()
+    for entry, record in zip(entries, records, strict=True):
+        if not isinstance(record, RetractionRecord) and label_hash(entry.payload) not in retracted:
+            advance(state, decode(entry.payload))
+    state.version = entries[-1].version
+    return state
+
+
+def has_applied(tenant: Tenant, version: int) -> bool:
+    return tenant.state.version == version
+
+
+async def retract(tenants: Tenants, *ids: str, dry_run: bool = False) -> Retracted:
+    return await tenants.retract(NAME, Wanted(frozenset(ids)), Asked("a test"), dry_run=dry_run)
+
+
+async def check(store: Server, *workers: Tenants) -> None:
+    """Check that every worker has the state of the log without what was taken back."""
+    entries = await stored_entries(store.url, NAME)
+    expected = without_retracted(entries)
+    for tenants in workers:
+        tenant = await tenants.hold(NAME)
+        await until(partial(has_applied, tenant, entries[-1].version))
+        assert await digest(tenants, NAME) == (expected.version, expected.digest)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+async def test_the_state_is_that_of_a_log_without_the_labels(store: Server, tmp_path: Path, algorithm: str) -> None:
+    rng = np.random.default_rng(len(algorithm))
+    settings: list[dict[str, Value]] = [
+        {"algorithm": algorithm, "max_features": 400},
+        {"bias": True},
+        {"normalize": "none"},
+    ]
+    async with worker(store.url, tmp_path, snapshots=MANY) as one, worker(store.url, tmp_path, snapshots=MANY) as other:
+        await one.configure(NAME, settings[0])
+        await other.hold(NAME)
+        number, standing = 0, list[str]()
+        for _ in range(12):
+            for _ in range(int(rng.integers(1, 12))):
+                await give((one, other)[number % 2], NAME, feedback(number, f"id-{number}"))
+                standing.append(f"id-{number}")
+                number += 1
+            if rng.random() < 0.3:
+                await one.configure(NAME, settings[int(rng.integers(1, 3))])
+            if rng.random() < 0.4:
+                await one.snapshot(NAME)
+            chosen = rng.choice(standing, min(len(standing), int(rng.integers(1, 6))), replace=False).tolist()
+            found = await retract((one, other)[number % 2], *chosen)
+            assert [str(label.record.feedback_id) for label in found.labels] == sorted(chosen, key=standing.index)
+            standing = [each for each in standing if each not in chosen]
+            await check(store, one, other)
+    async with worker(store.url, tmp_path) as restarted:
+        await restarted.hold(NAME)
+        await check(store, restarted)
+
+
+async def test_a_preview_tells_what_a_retraction_does_and_changes_nothing(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, snapshots=MANY) as tenants:
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(50)))
+        await tenants.snapshot(NAME)
+        stood, ids = await digest(tenants, NAME), [f"id-{number}" for number in range(5, 45)]
+        said = await retract(tenants, *ids, dry_run=True)
+        assert await digest(tenants, NAME) == stood
+        assert len(await stored_entries(store.url, NAME)) == 50
+        done = await retract(tenants, *ids)
+        assert (len(said.labels), said.before, said.after) == (40, done.before, done.after)
+        assert (said.before.examples, said.after.examples) == (50, 10)
+        again = await retract(tenants, *ids)
+        assert (again.labels, again.already, again.version) == ([], 40, 51)
+
+
+async def test_labels_of_a_moderator_or_a_key_within_a_time(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        tenant = await tenants.hold(NAME)
+        for number in range(30):
+            who = {"moderator": f"m{number % 3}", "key_id": f"k{number % 2}"}
+            given = feedback(number)
+            await tenant.give([type(given)(given.label, given.example, f"id-{number}", **who)])  # type: ignore[arg-type]
+        times = [decode_record(entry.payload).at_milliseconds for entry in await stored_entries(store.url, NAME)]
+        found = await tenants.retract(NAME, Wanted(moderator="m1"), Asked(), dry_run=True)
+        assert {label.record.moderator for label in found.labels} == {"m1"}
+        assert len(found.labels) == 10
+        wanted = Wanted(key_id="k0", since_milliseconds=times[10], until_milliseconds=times[20])
+        found = await tenants.retract(NAME, wanted, Asked("stolen", "lead", "k9", "r1"), dry_run=False)
+        assert all(times[10] <= label.record.at_milliseconds < times[20] for label in found.labels)
+        last = decode_record((await stored_entries(store.url, NAME))[-1].payload)
+        if found.labels:
+            assert isinstance(last, RetractionRecord)
+            assert (last.reason, last.moderator, last.key_id, last.request_id) == ("stolen", "lead", "k9", "r1")
+        await check(store, tenants)
+
+
+async def test_an_unknown_label_is_an_error_and_nothing_is_taken_back(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, feedback(1, "known"))
+        with pytest.raises(LabelUnknown, match="'another'"):
+            await retract(tenants, "known", "another")
+        assert len(await stored_entries(store.url, NAME)) == 1
+
+
+async def test_a_label_before_the_beginning_of_the_log_is_too_old(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, snapshots=SHORT) as tenants:
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(20)))
+        await tenants.snapshot(NAME)
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(20, 30)))
+        with pytest.raises(RetractionTooOld, match="begins with version 21"):
+            await retract(tenants, "id-3")
+        with pytest.raises(RetractionTooOld, match="since 20"):
+            await tenants.retract(NAME, Wanted(moderator="m"), Asked(), dry_run=False)
+        await retract(tenants, "id-25")
+        assert (await digest(tenants, NAME))[0] == 31
+        assert tenants.held(NAME).state.prequential.lifetime.examples == 29  # type: ignore[union-attr]
+
+
+async def test_no_snapshot_with_a_retracted_label_stays_or_comes_back(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path, snapshots=MANY) as tenants:
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(10)))
+        await tenants.snapshot(NAME)
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(10, 20)))
+        await tenants.snapshot(NAME)
+        copy = store.ask("HGETALL", keys_of(NAME).headers)
+        await retract(tenants, "id-15")
+        assert sorted(int(version) for version in store.ask("HKEYS", keys_of(NAME).headers)) == [10, 21]
+        assert {int(version) for version in copy} == {10, 20}
+
+
+async def test_feedback_during_a_rebuild_waits_and_is_not_lost(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as one, worker(store.url, tmp_path) as other:
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(2000)))
+        work = [retract(one, "id-3"), *(give((one, other)[k % 2], NAME, feedback(k, f"new-{k}")) for k in range(40))]
+        await asyncio.gather(*work)
+        await check(store, one, other)
+        assert one.held(NAME).state.prequential.lifetime.examples == 2039  # type: ignore[union-attr]
+
+
+async def test_a_retraction_that_a_failover_loses_is_made_again(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as one, worker(store.url, tmp_path) as other:
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(20)))
+        await other.hold(NAME)
+        copy = copy_of(store)
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(20, 30)))
+        await retract(one, "id-7", "id-25")
+        await check(store, one, other)
+        fail_over_to(store, copy)
+        await give(other, NAME, feedback(99, "id-99"))
+        for _ in range(3):
+            await one.follower.compare_once()
+            await other.follower.compare_once()
+        await check(store, one, other)
+        entries = await stored_entries(store.url, NAME)
+        assert len(entries) == 32
+        assert sum(isinstance(decode_record(entry.payload), RetractionRecord) for entry in entries) == 1
