@@ -1,6 +1,6 @@
 """What the routes work with. `app.main` builds it, and tests put fakes in it: hence the protocols."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted, Wanted
+from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
@@ -42,6 +43,11 @@ class TenantRegistry(Protocol):
 
     async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
         """Take labels back, or say what that would do."""
+
+    async def labels(
+        self, name: str, fits: Fits, before: int | None = None
+    ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+        """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

@@ -1,6 +1,6 @@
 """What plain routes depend on: the caller, its role, its tenants, the audit."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Security
@@ -14,6 +14,7 @@ from app.auth.errors import Forbidden
 from app.auth.keys import Key
 from app.learning.config import Value
 from app.tenants.labels.retraction import Asked, Retracted, Wanted
+from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
@@ -127,6 +128,12 @@ class CallerTenants:
     async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
         """Take labels back, or say what that would do."""
         return await self._tenants.retract(self.own(name), wanted, asked, dry_run=dry_run)
+
+    async def labels(
+        self, name: str, fits: Fits, before: int | None = None
+    ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+        """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
+        return await self._tenants.labels(self.own(name), fits, before)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

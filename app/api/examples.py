@@ -102,23 +102,29 @@ RETRACTIONS = {
     "moderator": {"moderator": "ann", "since": "2026-11-18T09:00:00Z", "dry_run": True},
     "key": {"key_id": "1f0c9a7be2d4", "reason": "stolen"},
 }
+LABEL: dict[str, Any] = {
+    "version": 1230,
+    "at": 1_794_880_000_000,
+    "label": 1,
+    "feedback_id": "f-17",
+    "prediction_id": "9f2c41d07a6b-1-0",
+    "moderator": "ann",
+    "key_id": "1f0c9a7be2d4",
+    "request_id": "9f2c41d07a6b-2a",
+    "served_label": -1,
+    "served_score": -0.2,
+    "served_at": 1_794_879_990_000,
+    "retracted": None,
+}
+TAKEN_BACK = {"version": 1236, "at": 1_794_880_900_000, "reason": "stolen", "moderator": None, "key_id": "7eefaec9f8ab"}
+LABELS = {"labels": [LABEL | {"retracted": TAKEN_BACK}], "next": None}
 RETRACTED = {
     "tenant": TENANT,
     "version": 1236,
     "dry_run": False,
     "retracted": 1,
     "already_retracted": 0,
-    "labels": [
-        {
-            "version": 1230,
-            "label": 1,
-            "at": 1_794_880_000_000,
-            "feedback_id": "f-17",
-            "prediction_id": None,
-            "moderator": "ann",
-            "key_id": "1f0c9a7be2d4",
-        }
-    ],
+    "labels": [LABEL],
     "before": RATES,
     "after": RATES | {"examples": 999, "balanced_accuracy": 0.93, "sensitivity": 0.92},
 }

@@ -16,6 +16,7 @@ COMMANDS = {  # name: (module, help)
     "demo": ("demo", "watch a service learn, in under a minute"),
     "export": ("export_tenant", "save a tenant's model from a running service"),
     "import": ("import_tenant", "load a model into a running service"),
+    "labels": ("labels", "show who labelled what"),
     "retract": ("retract", "take labels back in a running service"),
     "keys": ("keys", "create, list, rotate and revoke API keys"),
     "repair": ("repair", "check the stored tenants, and repair a damaged one"),

@@ -24,6 +24,7 @@ from app.storage.redis_keys import TENANTS, TenantKeys, keys_of
 
 INCARNATION_LENGTH = 32
 UNREACHABLE = "unreachable"
+Failed = StoreUnavailable | StoreUnusable
 REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
 
 
@@ -100,9 +101,6 @@ class Appended(msgspec.Struct, frozen=True):
         return Position(self.before.incarnation, new[-1].version, new[-1].chain) if new else self.before
 
 
-Failed = StoreUnavailable | StoreUnusable
-
-
 def next_chain(chain: str, payload: bytes) -> str:
     """Return the chain of an entry behind `chain`; append.lua computes the same."""
     return hashlib.sha1(chain.encode() + payload, usedforsecurity=False).hexdigest()
@@ -137,9 +135,8 @@ class EventLog:
         keys, position = keys_of(group.tenant), group.position
         expected = position.chain if group.only_here else ""
         names = [keys.meta, keys.log, keys.changes]
-        arguments: list[Argument] = [
-            group.tenant, position.incarnation, position.version, expected, self._keep_milliseconds
-        ]  # fmt: skip
+        arguments: list[Argument] = [group.tenant, position.incarnation, position.version, expected]
+        arguments.append(self._keep_milliseconds)
         for draft in group.drafts:
             key, mark = _beside(keys, position.incarnation, draft)
             names.append(key)
@@ -148,11 +145,17 @@ class EventLog:
 
     async def read(self, tenant: str, after: int, count: int) -> list[Entry]:
         """Return up to `count` entries behind a version, in order."""
-        found = await self._connection.ask("XRANGE", keys_of(tenant).log, f"0-{after + 1}", "+", "COUNT", count)
+        return await self._read("XRANGE", tenant, f"0-{after + 1}", "+", count)
+
+    async def read_back(self, tenant: str, before: int | None, count: int) -> list[Entry]:
+        """Return up to `count` entries before a version, or the last ones, the newest first."""
+        end = "+" if before is None else f"0-{before - 1}"
+        return await self._read("XREVRANGE", tenant, end, "-", count)
+
+    async def _read(self, command: str, tenant: str, first: str, last: str, count: int) -> list[Entry]:
+        found = await self._connection.ask(command, keys_of(tenant).log, first, last, "COUNT", count)
         try:
-            return [
-                Entry(int(name[2:]), fields[b"p"], fields[b"c"].decode("utf-8", "replace")) for name, fields in found
-            ]
+            return [Entry(int(name[2:]), each[b"p"], each[b"c"].decode("utf-8", "replace")) for name, each in found]
         except KeyError:
             raise StoreDamaged("an entry of its log lacks its payload or its chain") from None
 
@@ -160,10 +163,8 @@ class EventLog:
         """Return the chain of one version of each of several logs; None where the log is trimmed or too short."""
         commands = [("XRANGE", keys_of(name).log, f"0-{version}", f"0-{version}") for name, version in places]
         answers = await self._connection.ask_each(commands)
-        return [
-            # The fields of an entry are p, payload, c, chain.
-            answer if isinstance(answer, StoreDamaged) else answer[0][1][3].decode() if answer else None
-            for answer in answers
+        return [  # the fields of an entry are p, payload, c, chain
+            each if isinstance(each, StoreDamaged) else each[0][1][3].decode() if each else None for each in answers
         ]
 
     async def duplicate(self, tenant: str, incarnation: str, feedback_id: str) -> Duplicate | None:

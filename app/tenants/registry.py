@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.learning.config import Value, config_of
@@ -20,6 +20,7 @@ from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.retraction import Asked, Retracted, Retractions, Wanted
+from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel, latest_labels
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
@@ -201,6 +202,13 @@ class Tenants:
         if dry_run:
             return await self._retractions.preview(tenant, wanted)
         return await self._retractions.retract(tenant, wanted, asked)
+
+    async def labels(
+        self, name: str, fits: Fits, before: int | None = None
+    ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+        """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
+        await self.hold(name, create=False)
+        return latest_labels(self._log, name, fits, before)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""

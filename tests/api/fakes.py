@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import count
 
@@ -19,6 +19,7 @@ from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted, Wanted
+from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
@@ -52,6 +53,7 @@ class FakeTenants:
         self.broken: Exception | None = None
         self.auto_create = True
         self.damaged = ""
+        self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
         self.retractions: list[tuple[str, Wanted, Asked, bool]] = []
 
     def held(self, name: str, /) -> Tenant | None:
@@ -96,6 +98,12 @@ class FakeTenants:
         accuracy = Accuracy.of(tenant.state)
         return Retracted(tenant.state.version, [], 0, accuracy, accuracy)
 
+    async def labels(
+        self, name: str, fits: Fits, before: int | None = None
+    ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+        await self.hold(name, create=False)
+        return _fitting(self.given_labels, fits, before)
+
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])
 
@@ -121,6 +129,14 @@ class FakeTenants:
     def reach(self) -> None:
         if self.trouble:
             raise StoreUnavailable(self.trouble)
+
+
+async def _fitting(
+    given: Sequence[tuple[StoredLabel, Retraction | None]], fits: Fits, before: int | None
+) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+    for label, retraction in given:
+        if fits(label) and (before is None or label.version < before):
+            yield label, retraction
 
 
 class FakeTenant(Tenant):

@@ -91,6 +91,10 @@ def test_retracting_by_key_undoes_what_a_stolen_key_has_done(tmp_path: Path) -> 
         assert {name: after[name] for name in same} == {name: before[name] for name in same}
         assert after["version"] == before["version"] + 2 * ROGUE + 1
         assert after["rebuilding"] is None
+        table = sluice({**environment, "SLUICE_KEY": admin}, "labels", "acme", "--limit", "300", "--url", service.url)
+        assert table.count("stolen") == 2 * ROGUE
+        file = sluice({**environment, "SLUICE_KEY": admin}, "labels", "acme", "--format", "csv", "--url", service.url)
+        assert len(file.splitlines()) == 1 + 300 + 2 * ROGUE
         check_replicas(deployed, headers)
         other.kill()
         other.start()

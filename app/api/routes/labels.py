@@ -1,17 +1,110 @@
-"""The routes about a tenant's labels: taking them back."""
+"""The routes about a tenant's labels: who gave which, and taking them back."""
 
-from fastapi import APIRouter
+import csv
+import io
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BeforeValidator
 
 from app.api import examples, problems
 from app.api.dependencies import Audited, Caller, Context, Tenants, needs
-from app.api.documentation import WITH_TENANT, example, json_body, refusals
+from app.api.documentation import NDJSON, WITH_TENANT, example, json_body, refusals
+from app.api.errors import BadInput
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery
+from app.api.parameters import KnownQuery, flag, whole_number
+from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath
-from app.api.schemas.retractions import RetractionRequest, RetractionResponse
+from app.api.schemas.labels import LabelListResponse, LabelResponse
+from app.api.schemas.names import ID_PATTERN
+from app.api.schemas.retractions import RetractionRequest, RetractionResponse, milliseconds
+from app.learning.errors import short_repr
 from app.tenants.labels.retraction import Asked
+from app.tenants.labels.stored_labels import Retraction, StoredLabel
 
 router = APIRouter(route_class=ApiRoute, tags=["labels"], dependencies=[KnownQuery])
+MAX_PAGE = 1000
+MAX_VERSION = 10**15
+ROWS_AT_ONCE = 500
+TYPES = {"csv": b"text/csv; charset=utf-8", "jsonl": NDJSON.encode()}
+COLUMNS = [name for name in LabelResponse.model_fields if name != "retracted"]
+OF_RETRACTION = ("version", "at", "reason", "moderator", "key_id")
+
+
+def _time(name: str) -> BeforeValidator:
+    def parse(text: object) -> int:
+        try:
+            return milliseconds(str(text))
+        except ValueError as error:
+            raise BadInput(f"{name} is {short_repr(text)}; {error}") from None
+
+    return BeforeValidator(parse)
+
+
+def _label(text: object) -> int:
+    if text not in {"1", "-1"}:
+        raise BadInput(f"label is {short_repr(text)}; it must be 1 (anomaly) or -1 (normal)")
+    return int(str(text))
+
+
+PageSize = Annotated[
+    int,
+    BeforeValidator(lambda text: whole_number("limit", str(text), 1, MAX_PAGE)),
+    Query(ge=1, le=MAX_PAGE, description="Labels on a page."),
+]
+Before = Annotated[
+    int | None,
+    BeforeValidator(lambda text: whole_number("before", str(text), 1, MAX_VERSION)),
+    Query(ge=1, le=MAX_VERSION, description="Only labels with a smaller version."),
+]
+Format = Annotated[Literal["csv", "jsonl"] | None, Query(description="All labels as a file instead of a page.")]
+IdQuery = Annotated[str | None, Query(pattern=ID_PATTERN)]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which labels are shown."""
+
+    moderator: str | None
+    key_id: str | None
+    feedback_id: str | None
+    prediction_id: str | None
+    label: int | None
+    since: int | None
+    until: int | None
+    is_retracted: bool | None
+
+    def fits(self, found: StoredLabel) -> bool:
+        """Whether a label is to be shown, apart from whether it was taken back."""
+        return (
+            self.moderator in {None, found.moderator}
+            and self.key_id in {None, found.key_id}
+            and self.feedback_id in {None, found.feedback_id}
+            and self.prediction_id in {None, found.prediction_id}
+            and self.label in {None, found.label}
+            and (self.since is None or found.at_milliseconds >= self.since)
+            and (self.until is None or found.at_milliseconds < self.until)
+        )
+
+
+def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
+    moderator: IdQuery = None,
+    key_id: IdQuery = None,
+    feedback_id: IdQuery = None,
+    prediction_id: IdQuery = None,
+    label: Annotated[int | None, BeforeValidator(_label), Query(description="1 or -1.")] = None,
+    since: Annotated[int | None, _time("since"), Query(description="From this time on, with its zone.")] = None,
+    until: Annotated[int | None, _time("until"), Query(description="Before this time, with its zone.")] = None,
+    retracted: Annotated[
+        bool | None,
+        BeforeValidator(lambda text: flag("retracted", str(text))),
+        Query(description="Only labels that were taken back, or only those that stand."),
+    ] = None,
+) -> Filter:
+    """Return which labels are asked for."""
+    return Filter(moderator, key_id, feedback_id, prediction_id, label, since, until, retracted)
 
 
 @router.post(
@@ -33,3 +126,62 @@ async def retract_labels(
     asked = Asked(wanted.reason, key_id=caller.id if caller else None, request_id=context.request_id)
     found = await tenants.retract(tenant, wanted.wanted(only_key), asked, dry_run=wanted.dry_run)
     return RetractionResponse.of(tenant, found, dry_run=wanted.dry_run)
+
+
+@router.get(
+    "/tenants/{tenant}/labels",
+    summary="Show who labelled what",
+    description="The newest first, page by page: `next` of an answer is `before` of the next request. It reaches back "
+    "as far as the log. With `format`, all labels that fit come as one file.",
+    dependencies=[needs("review")],
+    response_model=LabelListResponse,
+    response_description="A page of labels.",
+    responses=example(examples.LABELS) | refusals(*WITH_TENANT),
+)
+async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
+    tenant: TenantPath,
+    tenants: Tenants,
+    asked: Annotated[Filter, Depends(filter_of)],
+    limit: PageSize = 100,
+    before: Before = None,
+    format: Format = None,  # noqa: A002 - the name of the parameter
+) -> Any:  # noqa: ANN401 - a page, or a file
+    """Show the labels of a tenant."""
+    found = await tenants.labels(tenant, asked.fits, before)
+    if format is not None:
+        rows = _rows(found, asked, format)
+        return Pieces(await anext(rows), rows, TYPES[format])
+    page: list[LabelResponse] = []
+    async for label, retraction in found:
+        if asked.is_retracted in {None, retraction is not None}:
+            if len(page) == limit:
+                return LabelListResponse(labels=page, next=page[-1].version)
+            page.append(LabelResponse.of(label, retraction))
+    return LabelListResponse(labels=page, next=None)
+
+
+async def _rows(
+    found: AsyncIterator[tuple[StoredLabel, Retraction | None]], asked: Filter, kind: str
+) -> AsyncGenerator[bytes, None]:
+    """Yield the lines of a file, many at a time."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if kind == "csv":
+        writer.writerow([*COLUMNS, *(f"retracted_{name}" for name in OF_RETRACTION)])
+    count = 0
+    async for label, retraction in found:
+        if asked.is_retracted not in {None, retraction is not None}:
+            continue
+        shown = LabelResponse.of(label, retraction)
+        if kind == "csv":
+            taken_back = shown.retracted
+            row = [getattr(shown, name) for name in COLUMNS]
+            writer.writerow([*row, *(getattr(taken_back, name) if taken_back else None for name in OF_RETRACTION)])
+        else:
+            text.write(shown.model_dump_json() + "\n")
+        count += 1
+        if count % ROWS_AT_ONCE == 0:
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue().encode()

@@ -1,26 +1,32 @@
 """Bodies and answers of /tenants/{tenant}/retract."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel
 from app.api.schemas.tenants import Rate
 from app.tenants.labels.retraction import Accuracy, Retracted, Wanted
-from app.tenants.labels.stored_labels import StoredLabel
 
 MAX_IDS = 10_000
 SHOWN = 100
 
 
-def _time(text: str) -> str:
+def milliseconds(text: str) -> int:
+    """Return a time with its zone in milliseconds since 1970; ValueError if it is none."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
         raise ValueError("it must be a time with its zone, such as 2026-11-18T09:30:00Z")
+    return round(found.timestamp() * 1000)
+
+
+def _time(text: str) -> str:
+    milliseconds(text)
     return text
 
 
@@ -53,35 +59,9 @@ class RetractionRequest(RequestModel):
             frozenset(self.feedback_ids or ()),
             self.moderator,
             self.key_id,
-            _milliseconds(self.since),
-            _milliseconds(self.until),
+            None if self.since is None else milliseconds(self.since),
+            None if self.until is None else milliseconds(self.until),
             only_key,
-        )
-
-
-class RetractedLabel(ResponseModel):
-    """A label that is taken back. `at` is in milliseconds since 1970."""
-
-    version: int
-    label: int
-    at: int
-    feedback_id: str | None
-    prediction_id: str | None
-    moderator: str | None
-    key_id: str | None
-
-    @classmethod
-    def of(cls, label: StoredLabel) -> "RetractedLabel":
-        """Return a label as the API shows it."""
-        record = label.record
-        return cls(
-            version=label.version,
-            label=record.label,
-            at=record.at_milliseconds,
-            feedback_id=record.feedback_id,
-            prediction_id=record.prediction_id,
-            moderator=record.moderator,
-            key_id=record.key_id,
         )
 
 
@@ -102,7 +82,7 @@ class RetractionResponse(ResponseModel):
     dry_run: bool
     retracted: int
     already_retracted: int
-    labels: list[RetractedLabel]
+    labels: list[LabelResponse]
     before: AccuracyResponse
     after: AccuracyResponse
 
@@ -115,7 +95,7 @@ class RetractionResponse(ResponseModel):
             dry_run=dry_run,
             retracted=len(found.labels),
             already_retracted=found.already,
-            labels=[RetractedLabel.of(label) for label in found.labels[:SHOWN]],
+            labels=[LabelResponse.of(label) for label in found.labels[:SHOWN]],
             before=_accuracy(found.before),
             after=_accuracy(found.after),
         )
@@ -123,7 +103,3 @@ class RetractionResponse(ResponseModel):
 
 def _accuracy(found: Accuracy) -> AccuracyResponse:
     return AccuracyResponse.model_validate(found)
-
-
-def _milliseconds(text: str | None) -> int | None:
-    return None if text is None else round(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)

@@ -39,14 +39,13 @@ class Wanted:
 
     def fits(self, label: StoredLabel) -> bool:
         """Whether a label is wanted."""
-        record = label.record
         if self.feedback_ids:
-            return record.feedback_id in self.feedback_ids
-        if self.since_milliseconds is not None and record.at_milliseconds < self.since_milliseconds:
+            return label.feedback_id in self.feedback_ids
+        if self.since_milliseconds is not None and label.at_milliseconds < self.since_milliseconds:
             return False
-        if self.until_milliseconds is not None and record.at_milliseconds >= self.until_milliseconds:
+        if self.until_milliseconds is not None and label.at_milliseconds >= self.until_milliseconds:
             return False
-        return record.moderator == self.moderator if self.moderator is not None else record.key_id == self.key_id
+        return label.moderator == self.moderator if self.moderator is not None else label.key_id == self.key_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +145,10 @@ class Retractions:
 
     async def _find(self, tenant: Tenant, wanted: Wanted) -> tuple[list[StoredLabel], int]:
         """Return the labels that fit, in the order of the log, and how many more were taken back before."""
-        stored = await read_labels(self.log, tenant.name)
-        fitting = [label for label in stored.labels if wanted.fits(label)]
-        _check_all_found(stored, wanted, fitting)
-        if wanted.only_key is not None and any(label.record.key_id != wanted.only_key for label in fitting):
+        stored = await read_labels(self.log, tenant.name, wanted.fits)
+        fitting = stored.labels
+        _check_all_found(stored, wanted)
+        if wanted.only_key is not None and any(label.key_id != wanted.only_key for label in fitting):
             raise LabelOfAnother
         labels = [label for label in fitting if label.hash not in stored.retracted]
         return labels, len(fitting) - len(labels)
@@ -167,9 +166,9 @@ class Retractions:
         )
 
 
-def _check_all_found(stored: StoredLabels, wanted: Wanted, fitting: list[StoredLabel]) -> None:
+def _check_all_found(stored: StoredLabels, wanted: Wanted) -> None:
     """Raise an error if labels that are wanted may be missing in the log."""
-    unknown = wanted.feedback_ids - {str(label.record.feedback_id) for label in fitting}
+    unknown = wanted.feedback_ids - {str(label.feedback_id) for label in stored.labels}
     is_trimmed = stored.first_version > 1
     begin = stored.first_milliseconds
     if unknown and not is_trimmed:

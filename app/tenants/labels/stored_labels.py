@@ -1,63 +1,117 @@
-"""The labels in a tenant's log."""
+"""The labels in a tenant's log, and the retractions of some of them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 import msgspec
 
 from app.learning.errors import SluiceError
-from app.storage.event_codec import FeedbackRecord, RetractionRecord, decode_record, label_hash
+from app.storage.event_codec import FeedbackRecord, Record, RetractionRecord, decode_record, is_retraction, label_hash
 from app.storage.event_log import Entry, EventLog
 
 READ_AT_ONCE = 512  # decoding these takes about a millisecond
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLabel:
-    """A label as the log has it."""
+class Retraction(msgspec.Struct, frozen=True):
+    """Who took a label back, when and why."""
+
+    version: int
+    at_milliseconds: int
+    reason: str | None
+    moderator: str | None
+    key_id: str | None
+
+
+class StoredLabel(msgspec.Struct, frozen=True):
+    """A label as the log has it, without its input."""
 
     version: int
     hash: bytes
-    record: FeedbackRecord
+    at_milliseconds: int
+    label: int
+    feedback_id: str | None
+    prediction_id: str | None
+    moderator: str | None
+    key_id: str | None
+    request_id: str | None
+    served_label: int | None
+    served_score: float | None
+    served_at_milliseconds: int | None
+
+
+Fits = Callable[[StoredLabel], bool]
 
 
 @dataclass(slots=True)
 class StoredLabels:
-    """All labels that a log still has, by version, and those of them that were taken back."""
+    """The labels of a log that fit, by version, and what was taken back."""
 
     first_version: int = 1  # of the log; earlier events were trimmed
-    first_milliseconds: int | None = None
+    first_milliseconds: int | None = None  # of the first label
     labels: list[StoredLabel] = field(default_factory=list)
-    retracted: set[bytes] = field(default_factory=set)
+    retracted: dict[bytes, Retraction] = field(default_factory=dict)  # by the hash of the label
 
 
-async def read_labels(log: EventLog, name: str) -> StoredLabels:
-    """Read the labels of a log."""
+async def read_labels(log: EventLog, name: str, fits: Fits) -> StoredLabels:
+    """Read a whole log."""
     found = StoredLabels()
-    is_first = True
-    async for entry in entries_of(log, name):
-        if is_first:
-            found.first_version, is_first = entry.version, False
-        match _record(entry):
-            case FeedbackRecord() as record:
-                found.labels.append(StoredLabel(entry.version, label_hash(entry.payload), record))
+    version = 0
+    while entries := await log.read(name, version, READ_AT_ONCE):
+        if version == 0:
+            found.first_version = entries[0].version
+        version = entries[-1].version
+        for entry in entries:
+            record = _record(entry)
+            if isinstance(record, FeedbackRecord):
                 found.first_milliseconds = found.first_milliseconds or record.at_milliseconds
-            case RetractionRecord(labels=labels):
-                found.retracted.update(labels)
+                if fits(label := _label(entry, record)):
+                    found.labels.append(label)
+            elif isinstance(record, RetractionRecord):
+                found.retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
     return found
 
 
-async def entries_of(log: EventLog, name: str) -> AsyncIterator[Entry]:
-    """Yield the entries of a log, in order."""
-    version = 0
-    while entries := await log.read(name, version, READ_AT_ONCE):
-        for entry in entries:
-            yield entry
+async def latest_labels(
+    log: EventLog, name: str, fits: Fits, before: int | None = None
+) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
+    """Yield the labels before a version that fit, the newest first, and how each was taken back, if it was."""
+    retracted: dict[bytes, Retraction] = {}
+    version: int | None = None
+    while entries := await log.read_back(name, version, READ_AT_ONCE):
         version = entries[-1].version
+        for entry in entries:
+            if before is not None and entry.version >= before and not is_retraction(entry.payload):
+                continue
+            record = _record(entry)
+            if isinstance(record, RetractionRecord):
+                retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
+            elif isinstance(record, FeedbackRecord) and fits(label := _label(entry, record)):
+                yield label, retracted.get(label.hash)
 
 
-def _record(entry: Entry) -> object:
+def _record(entry: Entry) -> Record | None:
     try:
         return decode_record(entry.payload)
     except (msgspec.MsgspecError, ValueError, SluiceError):
         return None  # damage is reported when the tenant is loaded
+
+
+def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
+    return StoredLabel(
+        entry.version,
+        label_hash(entry.payload),
+        record.at_milliseconds,
+        record.label,
+        record.feedback_id,
+        record.prediction_id,
+        record.moderator,
+        record.key_id,
+        record.request_id,
+        record.served_label,
+        record.served_score,
+        record.served_at_milliseconds,
+    )
+
+
+def _retraction(entry: Entry, record: RetractionRecord) -> Retraction:
+    return Retraction(entry.version, record.at_milliseconds, record.reason, record.moderator, record.key_id)

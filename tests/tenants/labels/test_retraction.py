@@ -86,7 +86,7 @@ async def test_the_state_is_that_of_a_log_without_the_labels(store: Server, tmp_
                 await one.snapshot(NAME)
             chosen = rng.choice(standing, min(len(standing), int(rng.integers(1, 6))), replace=False).tolist()
             found = await retract((one, other)[number % 2], *chosen)
-            assert [str(label.record.feedback_id) for label in found.labels] == sorted(chosen, key=standing.index)
+            assert [str(label.feedback_id) for label in found.labels] == sorted(chosen, key=standing.index)
             standing = [each for each in standing if each not in chosen]
             await check(store, one, other)
     async with worker(store.url, tmp_path) as restarted:
@@ -118,11 +118,11 @@ async def test_labels_of_a_moderator_or_a_key_within_a_time(store: Server, tmp_p
             await tenant.give([type(given)(given.label, given.example, f"id-{number}", **who)])  # type: ignore[arg-type]
         times = [decode_record(entry.payload).at_milliseconds for entry in await stored_entries(store.url, NAME)]
         found = await tenants.retract(NAME, Wanted(moderator="m1"), Asked(), dry_run=True)
-        assert {label.record.moderator for label in found.labels} == {"m1"}
+        assert {label.moderator for label in found.labels} == {"m1"}
         assert len(found.labels) == 10
         wanted = Wanted(key_id="k0", since_milliseconds=times[10], until_milliseconds=times[20])
         found = await tenants.retract(NAME, wanted, Asked("stolen", "lead", "k9", "r1"), dry_run=False)
-        assert all(times[10] <= label.record.at_milliseconds < times[20] for label in found.labels)
+        assert all(times[10] <= label.at_milliseconds < times[20] for label in found.labels)
         last = decode_record((await stored_entries(store.url, NAME))[-1].payload)
         if found.labels:
             assert isinstance(last, RetractionRecord)
@@ -190,3 +190,26 @@ async def test_a_retraction_that_a_failover_loses_is_made_again(store: Server, t
         entries = await stored_entries(store.url, NAME)
         assert len(entries) == 32
         assert sum(isinstance(decode_record(entry.payload), RetractionRecord) for entry in entries) == 1
+
+
+async def test_the_history_says_what_was_taken_back(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(1200)))
+        await tenants.retract(NAME, Wanted(frozenset(["id-3", "id-700"])), Asked("wrong", "lead"), dry_run=False)
+        await give(tenants, NAME, feedback(1200, "id-1200"))
+        found = [each async for each in await tenants.labels(NAME, lambda _: True)]
+        assert [label.version for label, _ in found] == [1202, *range(1200, 0, -1)]
+        taken_back = {label.feedback_id: how for label, how in found if how is not None}
+        assert taken_back.keys() == {"id-3", "id-700"}
+        assert (taken_back["id-3"].version, taken_back["id-3"].reason, taken_back["id-3"].moderator) == (
+            1201,
+            "wrong",
+            "lead",
+        )
+        later = [each async for each in await tenants.labels(NAME, lambda label: label.version % 2 == 0, before=10)]
+        assert [(label.version, how is not None) for label, how in later] == [
+            (8, False),
+            (6, False),
+            (4, True),
+            (2, False),
+        ]

@@ -1,0 +1,69 @@
+"""Answers of /tenants/{tenant}/labels."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.names import Number, ResponseModel
+from app.tenants.labels.stored_labels import Retraction, StoredLabel
+
+
+class RetractionOfLabel(ResponseModel):
+    """Who took a label back, when (milliseconds since 1970) and why; `version` is that of the retraction."""
+
+    version: int
+    at: int
+    reason: str | None
+    moderator: str | None
+    key_id: str | None
+
+
+class LabelResponse(ResponseModel):
+    """A label: who gave it when (milliseconds since 1970), and what had been answered for the prediction."""
+
+    version: int
+    at: int
+    label: int
+    feedback_id: str | None
+    prediction_id: str | None
+    moderator: str | None
+    key_id: str | None
+    request_id: str | None
+    served_label: int | None
+    served_score: Number
+    served_at: int | None
+    retracted: Annotated[RetractionOfLabel | None, Field(description="How it was taken back; null: it stands.")]
+
+    @classmethod
+    def of(cls, label: StoredLabel, retraction: Retraction | None = None) -> "LabelResponse":
+        """Return a label as the API shows it."""
+        taken_back = None
+        if retraction is not None:
+            taken_back = RetractionOfLabel(
+                version=retraction.version,
+                at=retraction.at_milliseconds,
+                reason=retraction.reason,
+                moderator=retraction.moderator,
+                key_id=retraction.key_id,
+            )
+        return cls(
+            version=label.version,
+            at=label.at_milliseconds,
+            label=label.label,
+            feedback_id=label.feedback_id,
+            prediction_id=label.prediction_id,
+            moderator=label.moderator,
+            key_id=label.key_id,
+            request_id=label.request_id,
+            served_label=label.served_label,
+            served_score=label.served_score,
+            served_at=label.served_at_milliseconds,
+            retracted=taken_back,
+        )
+
+
+class LabelListResponse(ResponseModel):
+    """A page of labels, the newest first. `next` is the `before` of the next page."""
+
+    labels: list[LabelResponse]
+    next: int | None
