@@ -17,13 +17,26 @@ from app.api.fast_path.http import FastRoute, FastRouter
 from app.api.middleware.overload import Overload
 from app.api.middleware.request import RequestMiddleware
 from app.api.middleware.request_log import RequestLog
-from app.api.routes import batch, docs, features, feedback, health, keys, labels, metrics, models, predict, tenants
+from app.api.routes import (
+    audit,
+    batch,
+    docs,
+    features,
+    feedback,
+    health,
+    keys,
+    labels,
+    metrics,
+    models,
+    predict,
+    tenants,
+)
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
 ROUTERS = [
     module.router
-    for module in (predict, feedback, batch, features, tenants, labels, models, keys, health, metrics, docs)
+    for module in (predict, feedback, batch, features, tenants, labels, models, keys, audit, health, metrics, docs)
 ]
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, RoleRoute)]

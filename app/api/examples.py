@@ -155,4 +155,18 @@ KEY = {
 }
 KEY_MADE = {"secret": "sluice_1f0c9a7be2d4_...", "key": KEY}
 KEYS = {"keys": [KEY]}
+AUDIT = {
+    "entries": [
+        {
+            "id": "1794880900000-0",
+            "at": 1_794_880_900_000,
+            "action": "retract_labels",
+            "key_id": "7eefaec9f8ab",
+            "tenant": TENANT,
+            "request_id": "9f2c41d07a6b-2a",
+            "detail": None,
+        }
+    ],
+    "next": None,
+}
 ROTATION = {"overlap_seconds": 3600}

@@ -7,9 +7,11 @@ from fastapi import Depends
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
+from pydantic import BeforeValidator
 from starlette.requests import Request
 
 from app.api.errors import BadInput
+from app.api.schemas.names import milliseconds
 from app.learning.errors import short_repr
 
 MAX_PARAMETERS = 100
@@ -57,6 +59,18 @@ def flag(name: str, text: str) -> bool:
     if text not in {"true", "false"}:
         raise BadInput(f"{name} is {short_repr(text)}; it must be true or false")
     return text == "true"
+
+
+def time_of(name: str) -> BeforeValidator:
+    """Return the parser of a parameter that is a time with its zone, into milliseconds since 1970."""
+
+    def parse(text: object) -> int:
+        try:
+            return milliseconds(str(text))
+        except ValueError as error:
+            raise BadInput(f"{name} is {short_repr(text)}; {error}") from None
+
+    return BeforeValidator(parse)
 
 
 KnownQuery = Depends(check_query)  # for routes that take no other query

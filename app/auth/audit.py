@@ -43,14 +43,24 @@ class Audit:
         )
         await self._log.append(msgspec.json.encode(entry))
 
+    async def latest(self, before: str | None = None) -> AsyncIterator[tuple[str, AuditEntry]]:
+        """Yield ids and entries, the newest first; one that cannot be read is shown as that, at the time of its id."""
+        if self._log is not None:
+            async for name, raw in self._log.read_back(before):
+                yield name, _decode(raw, int(name.partition("-")[0]))
+
 
 async def entries(log: AuditLog, since_milliseconds: int = 0) -> AsyncIterator[AuditEntry]:
     """Yield all entries since a time; one that cannot be read is shown as that, at the time of the one before it."""
     at = since_milliseconds
     async for raw in log.read(since_milliseconds):
-        try:
-            entry = msgspec.json.decode(raw, type=AuditEntry)
-        except msgspec.DecodeError:
-            entry = AuditEntry(at=at, action="damaged", detail="an entry of the audit cannot be read")
+        entry = _decode(raw, at)
         at = entry.at
         yield entry
+
+
+def _decode(raw: bytes, at: int) -> AuditEntry:
+    try:
+        return msgspec.json.decode(raw, type=AuditEntry)
+    except msgspec.DecodeError:
+        return AuditEntry(at=at, action="damaged", detail="an entry of the audit cannot be read")

@@ -26,3 +26,13 @@ class AuditLog:
             for _, fields in found:
                 yield fields[b"e"]
             after = "(" + found[-1][0].decode()
+
+    async def read_back(self, before: str | None = None) -> AsyncIterator[tuple[str, bytes]]:
+        """Yield ids and entries before the one with an id, or all, the newest first."""
+        if before == "0-0":  # nothing can be before it, and Redis refuses the question
+            return
+        end = "+" if before is None else f"({before}"
+        while found := await self._connection.ask("XREVRANGE", AUDIT, end, "-", "COUNT", PAGE):
+            for name, fields in found:
+                yield name.decode(), fields[b"e"]
+            end = "(" + found[-1][0].decode()

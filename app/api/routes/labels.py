@@ -11,15 +11,24 @@ from pydantic import BeforeValidator
 
 from app.api import examples, problems
 from app.api.dependencies import Audited, Caller, Context, Tenants, needs
-from app.api.documentation import NDJSON, WITH_TENANT, example, json_body, refusals
+from app.api.documentation import (
+    LINES_SCHEMA,
+    NDJSON,
+    WITH_TENANT,
+    answer_in,
+    example,
+    json_body,
+    other_body,
+    refusals,
+)
 from app.api.errors import BadInput
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery, flag, whole_number
+from app.api.parameters import KnownQuery, flag, time_of, whole_number
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath
 from app.api.schemas.labels import LabelListResponse, LabelResponse
 from app.api.schemas.names import ID_PATTERN
-from app.api.schemas.retractions import RetractionRequest, RetractionResponse, milliseconds
+from app.api.schemas.retractions import RetractionRequest, RetractionResponse
 from app.learning.errors import short_repr
 from app.tenants.labels.retraction import Asked
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
@@ -31,16 +40,6 @@ ROWS_AT_ONCE = 500
 TYPES = {"csv": b"text/csv; charset=utf-8", "jsonl": NDJSON.encode()}
 COLUMNS = [name for name in LabelResponse.model_fields if name != "retracted"]
 OF_RETRACTION = ("version", "at", "reason", "moderator", "key_id")
-
-
-def _time(name: str) -> BeforeValidator:
-    def parse(text: object) -> int:
-        try:
-            return milliseconds(str(text))
-        except ValueError as error:
-            raise BadInput(f"{name} is {short_repr(text)}; {error}") from None
-
-    return BeforeValidator(parse)
 
 
 def _label(text: object) -> int:
@@ -95,8 +94,8 @@ def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
     feedback_id: IdQuery = None,
     prediction_id: IdQuery = None,
     label: Annotated[int | None, BeforeValidator(_label), Query(description="1 or -1.")] = None,
-    since: Annotated[int | None, _time("since"), Query(description="From this time on, with its zone.")] = None,
-    until: Annotated[int | None, _time("until"), Query(description="Before this time, with its zone.")] = None,
+    since: Annotated[int | None, time_of("since"), Query(description="From this time on, with its zone.")] = None,
+    until: Annotated[int | None, time_of("until"), Query(description="Before this time, with its zone.")] = None,
     retracted: Annotated[
         bool | None,
         BeforeValidator(lambda text: flag("retracted", str(text))),
@@ -136,7 +135,12 @@ async def retract_labels(
     dependencies=[needs("review")],
     response_model=LabelListResponse,
     response_description="A page of labels.",
-    responses=example(examples.LABELS) | refusals(*WITH_TENANT),
+    responses=answer_in(
+        example(examples.LABELS)[200]["content"],
+        other_body("text/csv", {"type": "string"}, "version,at,label,feedback_id,..."),
+        other_body(NDJSON, LINES_SCHEMA, '{"version": 1230, ...}'),
+    )
+    | refusals(*WITH_TENANT),
 )
 async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
     tenant: TenantPath,

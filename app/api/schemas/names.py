@@ -2,6 +2,7 @@
 
 import math
 import re
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -15,6 +16,17 @@ TENANT_DESCRIPTION = "A tenant's name: 1 to 128 of A-Z a-z 0-9 . _ -, beginning 
 TenantName = Annotated[str, Field(pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION)]
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Number = Annotated[float | None, AfterValidator(lambda value: value if value is None or math.isfinite(value) else None)]
+
+
+def milliseconds(text: str) -> int:
+    """Return a time with its zone in milliseconds since 1970; ValueError if it is none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise ValueError("it must be a time with its zone, such as 2026-11-18T09:30:00Z")
+    return round(found.timestamp() * 1000)
 
 
 class RequestModel(BaseModel):

@@ -1,28 +1,16 @@
 """Bodies and answers of /tenants/{tenant}/retract."""
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
 from app.api.schemas.labels import LabelResponse
-from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel
+from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel, milliseconds
 from app.api.schemas.tenants import Rate
 from app.tenants.labels.retraction import Accuracy, Retracted, Wanted
 
 MAX_IDS = 10_000
 SHOWN = 100
-
-
-def milliseconds(text: str) -> int:
-    """Return a time with its zone in milliseconds since 1970; ValueError if it is none."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise ValueError("it must be a time with its zone, such as 2026-11-18T09:30:00Z")
-    return round(found.timestamp() * 1000)
 
 
 def _time(text: str) -> str:
