@@ -9,8 +9,10 @@ from pathlib import Path
 
 from experiments.preparation import prepare_sets
 from experiments.quality import costs
+from experiments.quality.defaults import HEADS, compare_defaults
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.rivals.bogofilter import is_installed
+from experiments.quality.significance import LOST
 from experiments.quality.streams import RATIOS, TREC, streams
 from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks
 from experiments.quality.verdicts import Outcome
@@ -30,6 +32,7 @@ def main() -> int:
     option("--only", type=_names, metavar="NAME,...", help="some of the streams; writes nothing into docs")
     option("--ratios", type=_names, metavar="RATIO,...", help=f"some of {', '.join(RATIOS)}; writes nothing into docs")
     option("--processes", type=int, metavar="N", help="how many run side by side; default: one for each processor")
+    option("--defaults", action="store_true", help="only compare the settings of new tenants with those of before")
     option("--work", type=Path, help="where sets and results are kept for the next run")
     chosen = parser.parse_args()
     sizes = QUICK if chosen.quick else WHOLE
@@ -37,12 +40,28 @@ def main() -> int:
         parser.error(f"{', '.join(sorted(unknown))}: the streams are {', '.join(streams())}")
     sizes = replace(sizes, streams=tuple(chosen.only or sizes.streams), ratios=tuple(chosen.ratios or sizes.ratios))
     work = chosen.work or ROOT / "build" / ("quality-quick" if chosen.quick else "quality")
+    if chosen.defaults:
+        return print_defaults(sizes, work)
     results = measure(sizes, work, chosen.processes)
     found = [] if sizes.examples else list(targets(results))  # a beginning of a stream meets none
     parts = sections(results, found)
     (work / PAGE.name).write_text(filled(PAGE, parts), encoding="utf-8")
     log(f"the page of this run is {work / PAGE.name}")
     return publish(PAGE, parts, found, write=sizes == WHOLE and not results.absent)
+
+
+def print_defaults(sizes: Sizes, work: Path) -> int:
+    """Print a row for each stream and ratio as soon as it is known; 1 if one got worse."""
+    names = [name for name in sizes.streams if not streams()[name].source.absent()]
+    prepare_sets(
+        dict.fromkeys(streams()[name].source.name for name in names if not streams()[name].given), {}, work, None, 1
+    )
+    print("|", " | ".join(HEADS), "|\n|" + " --- |" * len(HEADS))
+    worse = False
+    for row in compare_defaults(names, sizes.ratios, list(sizes.seeds), work):
+        print("|", " | ".join(row), "|", flush=True)
+        worse = worse or LOST in row[-1]
+    return int(worse)
 
 
 def _names(text: str) -> list[str]:

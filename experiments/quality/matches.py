@@ -36,7 +36,7 @@ def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) 
         for our in bests:
             if our.contender.is_ours and our.row.objective == objective:
                 judged = [
-                    Judged(s.rows, s.truth, _right(s.truth, ours), _right(s.truth, his))
+                    Judged(s.rows, s.truth, right(s.truth, ours), right(s.truth, his))
                     for s, ours, his in zip(samples, our.said, rival.said, strict=True)
                 ]
                 our_share, their_share = (getattr(each.row, objective) for each in (our, rival))
@@ -46,7 +46,8 @@ def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) 
     return found
 
 
-def _right(truth: Floats, said: Said) -> Any:  # noqa: ANN401 - an array of 0 and 1
+def right(truth: Floats, said: Said) -> Any:  # noqa: ANN401 - an array of 0 and 1
+    """Return 1 for each right verdict."""
     return (said == (truth > 0.0)).astype(np.int64)
 
 

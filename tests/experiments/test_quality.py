@@ -12,6 +12,7 @@ from app.learning.state import TenantState
 from experiments.examples import Examples
 from experiments.quality import scenarios, verdicts
 from experiments.quality.contenders import OURS, WEIGHT, Contender, Options, Played, ours
+from experiments.quality.defaults import compare_defaults
 from experiments.quality.points import Points
 from experiments.quality.rivals import bogofilter
 from experiments.quality.rivals.forms import AS_GIVEN, BINS, STANDARDISED, forms_of
@@ -280,3 +281,11 @@ def test_a_curve_counts_everything_so_far() -> None:
     assert verdicts.curve(LABELS, SCORES, (1, 2, 3, 4)) == [None, 0.5, 0.25, 0.5]
     assert verdicts.last_half(LABELS, SCORES) == 0.5
     assert verdicts.mean_curve([[None, 0.5, None], [0.25, 1.0, None]]) == [0.25, 0.75, None]
+
+
+def test_the_settings_of_new_tenants_are_compared_with_those_of_before(tmp_path: Path) -> None:
+    rows = list(compare_defaults(["payments"], ["natural", "1:9"], [1], tmp_path))
+    assert [row[:2] for row in rows] == [["payments", "natural"]], "too few anomalies for 1:9"
+    (row,) = rows
+    assert float(row[3]) > float(row[2]) + 5.0
+    assert row[-1] == "won"
