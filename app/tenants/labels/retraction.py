@@ -4,10 +4,11 @@ A retraction is an event of the log. A worker that meets it rebuilds the tenant 
 first of these labels, without them. Meanwhile predictions continue from the old state, and feedback waits.
 """
 
+import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.learning.state import TenantState
 from app.storage.errors import StoreUnavailable
@@ -87,16 +88,26 @@ class Retracted:
 
 @dataclass(frozen=True, slots=True)
 class Retractions:
-    """Takes labels back."""
+    """Takes labels back, in one tenant at a time: each retraction, also a dry run, loads a tenant again."""
 
     log: EventLog
     snapshots: SnapshotStore
     replayer: Replayer
     snapshotter: Snapshotter
     telemetry: Telemetry
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def preview(self, tenant: Tenant, wanted: Wanted) -> Retracted:
         """Say what a retraction would do, and change nothing."""
+        async with self._turn:
+            return await self._preview(tenant, wanted)
+
+    async def retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
+        """Take labels back, and return when the state of this worker is without them."""
+        async with self._turn:
+            return await self._retract(tenant, wanted, asked)
+
+    async def _preview(self, tenant: Tenant, wanted: Wanted) -> Retracted:
         labels, already = await self._find(tenant, wanted)
         before = Accuracy.of(tenant.state)
         if not labels:
@@ -108,8 +119,7 @@ class Retractions:
             raise LogReplaced(tenant.name)
         return Retracted(tenant.state.version, labels, already, before, Accuracy.of(loaded.tenant.state))
 
-    async def retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
-        """Take labels back, and return when the state of this worker is without them."""
+    async def _retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
         labels, already = await self._find(tenant, wanted)
         before = Accuracy.of(tenant.state)
         if not labels:
