@@ -50,7 +50,7 @@ class LabelRetracted:
 class RetractionMade:
     """Earlier labels were taken back: the state is as if they had never stood. `labels` are hashes of their events.
 
-    It changes nothing by itself: whoever replays a log replaces each of these labels by a LabelRetracted.
+    It changes nothing by itself: in a replay of the log, LabelRetracted takes the place of each of these labels.
     """
 
     labels: frozenset[bytes]

@@ -12,7 +12,7 @@ from app.learning.errors import BadSnapshot
 from app.learning.snapshot.model_file import Header, decode, read_header
 from app.learning.state import Outcome, TenantState
 from app.storage.errors import StoreDamaged
-from app.storage.event_codec import is_retraction, labels_of
+from app.storage.event_codec import is_retraction, label_hash, labels_of
 from app.storage.event_log import Entry, EventLog, Position, next_chain
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
@@ -91,7 +91,10 @@ class Recovery:
     async def replay(
         self, name: str, incarnation: str, first: int, last: int
     ) -> AsyncIterator[list[tuple[Entry, Outcome]]]:
-        """Replay the log on a copy from before one version to another; yield entries and outcomes in small blocks."""
+        """Replay the log on a copy from before one version to another; yield entries and outcomes in small blocks.
+
+        A label that was taken back has no outcome.
+        """
         earlier = [each for each in await self.snapshots.versions(name) if each < first]
         tenant = await self._start(name, Position(incarnation, first, ""), earlier)
         tenant.left_out = await self._retracted_behind(name, tenant.state.version, last)
@@ -101,7 +104,8 @@ class Recovery:
             )
             if not entries:
                 return
-            yield [(entry, tenant.apply(entry)) for entry in entries]
+            applied = [(entry, tenant.apply(entry)) for entry in entries]
+            yield [each for each in applied if label_hash(each[0].payload) not in tenant.left_out]
 
     async def _load(
         self,
@@ -126,7 +130,7 @@ class Recovery:
         """Return the labels that the log takes back behind a version."""
         found: frozenset[bytes] = frozenset()
         while (last is None or version < last) and (entries := await self.log.read(name, version, SCANNED_AT_ONCE)):
-            found |= retracted_in(entries)
+            found |= retracted_in(entry for entry in entries if last is None or entry.version <= last)
             version = entries[-1].version
         return found
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
-from app.api.dependencies import Audited, Caller, Context, Tenants, needs
+from app.api.dependencies import Context, Service, Tenants, needs
 from app.api.documentation import (
     LINES_SCHEMA,
     NDJSON,
@@ -111,18 +111,24 @@ def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
     summary="Take labels back",
     description="Afterwards the model is as if these labels had never been given, on every worker. Predictions "
     "continue meanwhile. A key without the role admin can take back the labels that it gave itself.",
-    dependencies=[needs("feedback"), Audited],
+    dependencies=[needs("feedback")],
     response_description="What was taken back.",
     responses=example(examples.RETRACTED)
     | refusals(*WITH_TENANT, problems.UNKNOWN_LABEL, problems.LABEL_TOO_OLD, problems.LOG_REPLACED),
     openapi_extra={"requestBody": {"content": json_body(examples.RETRACTIONS)}},
 )
 async def retract_labels(
-    tenant: TenantPath, wanted: RetractionRequest, tenants: Tenants, caller: Caller, context: Context
+    tenant: TenantPath, wanted: RetractionRequest, tenants: Tenants, service: Service, context: Context
 ) -> RetractionResponse:
     """Take labels back, or say what that would do."""
-    only_key = None if caller is None or "admin" in caller.roles else caller.id
-    asked = Asked(wanted.reason, key_id=caller.id if caller else None, request_id=context.request_id)
+    key = context.key
+    only_key = None if key is None or "admin" in key.roles else key.id
+    asked = Asked(wanted.reason, wanted.by, key.id if key else None, context.request_id)
+    if not wanted.dry_run:
+        await tenants.hold(tenant, create=False)  # refused or unknown: nothing to note
+        await service.audit.note(
+            "retract_labels", key_id=asked.key_id, tenant=tenant, request_id=asked.request_id, detail=wanted.summary
+        )
     found = await tenants.retract(tenant, wanted.wanted(only_key), asked, dry_run=wanted.dry_run)
     return RetractionResponse.of(tenant, found, dry_run=wanted.dry_run)
 

@@ -11,6 +11,7 @@ from app.tenants.labels.retraction import Accuracy, Retracted, Wanted
 
 MAX_IDS = 10_000
 SHOWN = 100
+SHOWN_IDS = 5
 
 
 def _time(text: str) -> str:
@@ -29,6 +30,7 @@ class RetractionRequest(RequestModel):
     key_id: Id | None = None
     since: Annotated[Time | None, Field(description="Only labels given at this time or later.")] = None
     until: Annotated[Time | None, Field(description="Only labels given before this time.")] = None
+    by: Annotated[Id | None, Field(description="Who asks for it.")] = None
     reason: Annotated[str, Field(max_length=500, pattern=ID_PATTERN.replace("{1,200}", "{1,500}"))] | None = None
     dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False
 
@@ -40,6 +42,16 @@ class RetractionRequest(RequestModel):
         if self.feedback_ids is not None and (self.since is not None or self.until is not None):
             raise ValueError("since and until go with moderator or key_id, not with feedback_ids")
         return self
+
+    @property
+    def summary(self) -> str:
+        """What is asked for, for the audit."""
+        if self.feedback_ids is not None:
+            shown = ", ".join(self.feedback_ids[:SHOWN_IDS])
+            return f"feedback_ids {shown}" + (" ..." if len(self.feedback_ids) > SHOWN_IDS else "")
+        whose = f"moderator {self.moderator}" if self.moderator is not None else f"key {self.key_id}"
+        since, until = (f" {name} {at}" if at else "" for name, at in (("since", self.since), ("until", self.until)))
+        return whose + since + until
 
     def wanted(self, only_key: str | None) -> Wanted:
         """Return which labels are wanted."""

@@ -26,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     which.add_argument("--key", metavar="ID", help="labels that were given with an API key")
     parser.add_argument("--since", metavar="TIME", help="only labels from this time on, such as 2026-11-18T09:30:00Z")
     parser.add_argument("--until", metavar="TIME", help="only labels from before this time")
+    parser.add_argument("--by", metavar="NAME", help="who asks for it, for the log")
     parser.add_argument("--reason", help="why, for the log")
     parser.add_argument("--dry-run", action="store_true", help="change nothing, and say what would happen")
     parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
@@ -40,6 +41,7 @@ def retract(chosen: Namespace) -> None:
         "key_id": chosen.key,
         "since": chosen.since,
         "until": chosen.until,
+        "by": chosen.by,
         "reason": chosen.reason,
     }
     body = {name: value for name, value in given.items() if value is not None} | {"dry_run": chosen.dry_run}

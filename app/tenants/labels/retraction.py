@@ -1,6 +1,6 @@
 """Taking labels back: afterwards the state is that of a log in which they never stood.
 
-A retraction is an event of the log. A worker that meets it rebuilds the tenant from the newest snapshot before the
+A retraction is an event of the log. A worker that reads it rebuilds the tenant from the newest snapshot before the
 first of these labels, without them. Meanwhile predictions continue from the old state, and feedback waits.
 """
 

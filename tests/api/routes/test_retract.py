@@ -66,6 +66,15 @@ async def test_without_the_role_admin_only_own_labels(guarded: Guarded) -> None:
     own, every = (wanted.only_key for _, wanted, _, _ in guarded.tenants.retractions)
     assert own is not None
     assert every is None
-    assert [entry.action for entry in guarded.audit.entries] == ["retract_labels"] * 2
+    assert [(entry.action, entry.detail) for entry in guarded.audit.entries] == [
+        ("retract_labels", "feedback_ids a")
+    ] * 2
+    dry_run = {"moderator": "ann", "since": "2026-11-18T10:00:00Z", "dry_run": True}
+    assert (await guarded.ask("POST", path, await guarded.key("feedback"), json=dry_run)).status_code == 200
+    await guarded.ask("POST", path, await guarded.key("feedback"), json=dry_run | {"dry_run": False, "by": "bob"})
+    assert len(guarded.audit.entries) == 3, "a dry run changes nothing"
+    assert guarded.audit.entries[2].detail == "moderator ann since 2026-11-18T10:00:00Z"
+    assert guarded.tenants.retractions[-1][2].moderator == "bob"
     foreign = await guarded.ask("POST", "/tenants/theirs/retract", await guarded.key("feedback"), json=body)
     assert foreign.status_code == 403
+    assert len(guarded.audit.entries) == 3
