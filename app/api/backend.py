@@ -13,8 +13,8 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.tenants.kept_predictions import KeptPrediction
-from app.tenants.labels.retraction import Asked, Retracted, Wanted
-from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
+from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
@@ -41,11 +41,11 @@ class TenantRegistry(Protocol):
     async def snapshot(self, name: str) -> SnapshotTaken:
         """Take a snapshot now."""
 
-    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+    async def retract(self, name: str, wanted: LabelFilter, asked: Asked, *, dry_run: bool) -> Retracted:
         """Take labels back, or say what that would do."""
 
     async def labels(
-        self, name: str, fits: Fits, before: int | None = None
+        self, name: str, wanted: LabelFilter, before: int | None = None
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
 

@@ -13,8 +13,8 @@ from app.api.fast_path.http import read_binary
 from app.auth.errors import Forbidden
 from app.auth.keys import Key
 from app.learning.config import Value
-from app.tenants.labels.retraction import Asked, Retracted, Wanted
-from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
+from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
@@ -71,11 +71,17 @@ async def model_file(request: Request) -> bytes:
     return await read_binary(request, backend_of(request).limits.max_import_bytes)
 
 
-async def audit_change(request: Request) -> None:
-    """Add an entry to the audit before anything is changed; if that fails, nothing is changed."""
+def check_tenant(request: Request) -> None:
+    """Refuse a foreign tenant, whatever else is wrong with the request."""
     key, tenant = caller_of(request), request.path_params.get("tenant")
     if key is not None and tenant is not None and not key.covers(tenant):
         raise Forbidden.tenant(tenant)
+
+
+async def audit_change(request: Request) -> None:
+    """Add an entry to the audit before anything is changed; if that fails, nothing is changed."""
+    check_tenant(request)
+    key, tenant = caller_of(request), request.path_params.get("tenant")
     await backend_of(request).audit.note(
         request.scope["route"].name,
         key_id=key.id if key else None,
@@ -125,15 +131,15 @@ class CallerTenants:
         """Take a snapshot now."""
         return await self._tenants.snapshot(self.own(name))
 
-    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+    async def retract(self, name: str, wanted: LabelFilter, asked: Asked, *, dry_run: bool) -> Retracted:
         """Take labels back, or say what that would do."""
         return await self._tenants.retract(self.own(name), wanted, asked, dry_run=dry_run)
 
     async def labels(
-        self, name: str, fits: Fits, before: int | None = None
+        self, name: str, wanted: LabelFilter, before: int | None = None
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
-        return await self._tenants.labels(self.own(name), fits, before)
+        return await self._tenants.labels(self.own(name), wanted, before)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""
@@ -153,4 +159,5 @@ Service = Annotated[Backend, Depends(backend_of)]
 Caller = Annotated[Key | None, Depends(caller_of)]
 Tenants = Annotated[TenantRegistry, Depends(tenants_of)]
 ModelFile = Annotated[bytes, Depends(model_file)]
+OwnTenant = Depends(check_tenant)
 Audited = Depends(audit_change)

@@ -19,8 +19,8 @@ from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
 from app.tenants.feedback import FeedbackHistory
-from app.tenants.labels.retraction import Asked, Retracted, Retractions, Wanted
-from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel, latest_labels
+from app.tenants.labels.retraction import Asked, Retracted, Retractions
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, latest_labels
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
@@ -196,19 +196,19 @@ class Tenants:
         """Take a snapshot now."""
         return await self._snapshotter.take(await self.hold(name, create=False))
 
-    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+    async def retract(self, name: str, wanted: LabelFilter, asked: Asked, *, dry_run: bool) -> Retracted:
         """Take labels back; with `dry_run`, only say what that would do."""
         tenant = await self.hold(name, create=False)
         if dry_run:
-            return await self._retractions.preview(tenant, wanted)
+            return await self._retractions.preview(tenant, wanted, asked)
         return await self._retractions.retract(tenant, wanted, asked)
 
     async def labels(
-        self, name: str, fits: Fits, before: int | None = None
+        self, name: str, wanted: LabelFilter, before: int | None = None
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
         await self.hold(name, create=False)
-        return latest_labels(self._log, name, fits, before)
+        return latest_labels(self._log, name, wanted, before)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""

@@ -18,8 +18,8 @@ from app.storage.event_log import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
-from app.tenants.labels.retraction import Accuracy, Asked, Retracted, Wanted
-from app.tenants.labels.stored_labels import Fits, Retraction, StoredLabel
+from app.tenants.labels.retraction import Accuracy, Asked, Retracted
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Part, Readiness
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
@@ -54,7 +54,7 @@ class FakeTenants:
         self.auto_create = True
         self.damaged = ""
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
-        self.retractions: list[tuple[str, Wanted, Asked, bool]] = []
+        self.retractions: list[tuple[str, LabelFilter, Asked, bool]] = []
 
     def held(self, name: str, /) -> Tenant | None:
         if self.broken:
@@ -92,17 +92,17 @@ class FakeTenants:
         state = (await self.hold(name, create=False)).state
         return SnapshotTaken(state.version, state.digest, chunks=2, written=1, bytes=1000)
 
-    async def retract(self, name: str, wanted: Wanted, asked: Asked, *, dry_run: bool) -> Retracted:
+    async def retract(self, name: str, wanted: LabelFilter, asked: Asked, *, dry_run: bool) -> Retracted:
         tenant = await self.hold(name, create=False)
         self.retractions.append((name, wanted, asked, dry_run))
         accuracy = Accuracy.of(tenant.state)
         return Retracted(tenant.state.version, [], 0, accuracy, accuracy)
 
     async def labels(
-        self, name: str, fits: Fits, before: int | None = None
+        self, name: str, wanted: LabelFilter, before: int | None = None
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         await self.hold(name, create=False)
-        return _fitting(self.given_labels, fits, before)
+        return _fitting(self.given_labels, wanted, before)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])
@@ -132,10 +132,10 @@ class FakeTenants:
 
 
 async def _fitting(
-    given: Sequence[tuple[StoredLabel, Retraction | None]], fits: Fits, before: int | None
+    given: Sequence[tuple[StoredLabel, Retraction | None]], wanted: LabelFilter, before: int | None
 ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
     for label, retraction in given:
-        if fits(label) and (before is None or label.version < before):
+        if wanted.fits(label) and (before is None or label.version < before):
             yield label, retraction
 
 

@@ -44,7 +44,8 @@ def test_retention_keeps_more_of_the_log_than_the_snapshots_need(tmp_path: Path)
             feed(deployed.services, "acme", 40, prefix=f"f{k}")
             service.post("/tenants/acme/snapshot", None).raise_for_status()
         log = check(deployed.services, "acme")
-        assert list(log.snapshots) == [log.version]
+        assert max(log.snapshots) == log.version
+        assert min(log.snapshots) >= log.version - 50, "an older one stays only if the log reaches back to it"
         assert log.entries[0][0] == log.version - 50 + 1
 
 

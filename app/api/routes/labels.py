@@ -3,14 +3,13 @@
 import csv
 import io
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
-from app.api.dependencies import Context, Service, Tenants, needs
+from app.api.dependencies import Context, OwnTenant, Service, Tenants, needs
 from app.api.documentation import (
     LINES_SCHEMA,
     NDJSON,
@@ -31,7 +30,7 @@ from app.api.schemas.names import ID_PATTERN
 from app.api.schemas.retractions import RetractionRequest, RetractionResponse
 from app.learning.errors import short_repr
 from app.tenants.labels.retraction import Asked
-from app.tenants.labels.stored_labels import Retraction, StoredLabel
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 
 router = APIRouter(route_class=ApiRoute, tags=["labels"], dependencies=[KnownQuery])
 MAX_PAGE = 1000
@@ -59,33 +58,12 @@ Before = Annotated[
     Query(ge=1, le=MAX_VERSION, description="Only labels with a smaller version."),
 ]
 Format = Annotated[Literal["csv", "jsonl"] | None, Query(description="All labels as a file instead of a page.")]
+IsRetracted = Annotated[
+    bool | None,
+    BeforeValidator(lambda text: flag("retracted", str(text))),
+    Query(description="Only labels that were taken back, or only those that stand."),
+]
 IdQuery = Annotated[str | None, Query(pattern=ID_PATTERN)]
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which labels are shown."""
-
-    moderator: str | None
-    key_id: str | None
-    feedback_id: str | None
-    prediction_id: str | None
-    label: int | None
-    since: int | None
-    until: int | None
-    is_retracted: bool | None
-
-    def fits(self, found: StoredLabel) -> bool:
-        """Whether a label is to be shown, apart from whether it was taken back."""
-        return (
-            self.moderator in {None, found.moderator}
-            and self.key_id in {None, found.key_id}
-            and self.feedback_id in {None, found.feedback_id}
-            and self.prediction_id in {None, found.prediction_id}
-            and self.label in {None, found.label}
-            and (self.since is None or found.at_milliseconds >= self.since)
-            and (self.until is None or found.at_milliseconds < self.until)
-        )
 
 
 def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
@@ -96,14 +74,17 @@ def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
     label: Annotated[int | None, BeforeValidator(_label), Query(description="1 or -1.")] = None,
     since: Annotated[int | None, time_of("since"), Query(description="From this time on, with its zone.")] = None,
     until: Annotated[int | None, time_of("until"), Query(description="Before this time, with its zone.")] = None,
-    retracted: Annotated[
-        bool | None,
-        BeforeValidator(lambda text: flag("retracted", str(text))),
-        Query(description="Only labels that were taken back, or only those that stand."),
-    ] = None,
-) -> Filter:
+) -> LabelFilter:
     """Return which labels are asked for."""
-    return Filter(moderator, key_id, feedback_id, prediction_id, label, since, until, retracted)
+    return LabelFilter(
+        feedback_ids=frozenset() if feedback_id is None else frozenset([feedback_id]),
+        prediction_id=prediction_id,
+        moderator=moderator,
+        key_id=key_id,
+        label=label,
+        since=since,
+        until=until,
+    )
 
 
 @router.post(
@@ -111,7 +92,7 @@ def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
     summary="Take labels back",
     description="Afterwards the model is as if these labels had never been given, on every worker. Predictions "
     "continue meanwhile. A key without the role admin can take back the labels that it gave itself.",
-    dependencies=[needs("feedback")],
+    dependencies=[needs("feedback"), OwnTenant],
     response_description="What was taken back.",
     responses=example(examples.RETRACTED)
     | refusals(*WITH_TENANT, problems.UNKNOWN_LABEL, problems.LABEL_TOO_OLD, problems.LOG_REPLACED),
@@ -122,14 +103,19 @@ async def retract_labels(
 ) -> RetractionResponse:
     """Take labels back, or say what that would do."""
     key = context.key
-    only_key = None if key is None or "admin" in key.roles else key.id
-    asked = Asked(wanted.reason, wanted.by, key.id if key else None, context.request_id)
+    asked = Asked(
+        wanted.reason,
+        wanted.by,
+        key.id if key else None,
+        context.request_id,
+        only_own=key is not None and "admin" not in key.roles,
+    )
     if not wanted.dry_run:
-        await tenants.hold(tenant, create=False)  # refused or unknown: nothing to note
+        await tenants.hold(tenant, create=False)  # nothing is noted about an unknown one
         await service.audit.note(
             "retract_labels", key_id=asked.key_id, tenant=tenant, request_id=asked.request_id, detail=wanted.summary
         )
-    found = await tenants.retract(tenant, wanted.wanted(only_key), asked, dry_run=wanted.dry_run)
+    found = await tenants.retract(tenant, wanted.wanted, asked, dry_run=wanted.dry_run)
     return RetractionResponse.of(tenant, found, dry_run=wanted.dry_run)
 
 
@@ -151,44 +137,47 @@ async def retract_labels(
 async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
     tenant: TenantPath,
     tenants: Tenants,
-    asked: Annotated[Filter, Depends(filter_of)],
+    wanted: Annotated[LabelFilter, Depends(filter_of)],
+    retracted: IsRetracted = None,
     limit: PageSize = 100,
     before: Before = None,
     format: Format = None,  # noqa: A002 - the name of the parameter
 ) -> Any:  # noqa: ANN401 - a page, or a file
     """Show the labels of a tenant."""
-    found = await tenants.labels(tenant, asked.fits, before)
+    found = _chosen(await tenants.labels(tenant, wanted, before), is_retracted=retracted)
     if format is not None:
-        rows = _rows(found, asked, format)
+        rows = _rows(found, format)
         return Pieces(await anext(rows), rows, TYPES[format])
     page: list[LabelResponse] = []
-    async for label, retraction in found:
-        if asked.is_retracted in {None, retraction is not None}:
-            if len(page) == limit:
-                return LabelListResponse(labels=page, next=page[-1].version)
-            page.append(LabelResponse.of(label, retraction))
+    async for label in found:
+        if len(page) == limit:
+            return LabelListResponse(labels=page, next=page[-1].version)
+        page.append(label)
     return LabelListResponse(labels=page, next=None)
 
 
-async def _rows(
-    found: AsyncIterator[tuple[StoredLabel, Retraction | None]], asked: Filter, kind: str
-) -> AsyncGenerator[bytes, None]:
+async def _chosen(
+    found: AsyncIterator[tuple[StoredLabel, Retraction | None]], *, is_retracted: bool | None
+) -> AsyncIterator[LabelResponse]:
+    """Yield labels as the API shows them: all, or only those that were taken back, or only those that stand."""
+    async for label, retraction in found:
+        if is_retracted in {None, retraction is not None}:
+            yield LabelResponse.of(label, retraction)
+
+
+async def _rows(found: AsyncIterator[LabelResponse], kind: str) -> AsyncGenerator[bytes, None]:
     """Yield the lines of a file, many at a time."""
     text = io.StringIO()
     writer = csv.writer(text)
     if kind == "csv":
         writer.writerow([*COLUMNS, *(f"retracted_{name}" for name in OF_RETRACTION)])
     count = 0
-    async for label, retraction in found:
-        if asked.is_retracted not in {None, retraction is not None}:
-            continue
-        shown = LabelResponse.of(label, retraction)
+    async for label in found:
         if kind == "csv":
-            taken_back = shown.retracted
-            row = [getattr(shown, name) for name in COLUMNS]
-            writer.writerow([*row, *(getattr(taken_back, name) if taken_back else None for name in OF_RETRACTION)])
+            row = [getattr(label, name) for name in COLUMNS]
+            writer.writerow([*row, *(getattr(label.retracted, name, None) for name in OF_RETRACTION)])
         else:
-            text.write(shown.model_dump_json() + "\n")
+            text.write(label.model_dump_json() + "\n")
         count += 1
         if count % ROWS_AT_ONCE == 0:
             yield text.getvalue().encode()

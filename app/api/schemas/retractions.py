@@ -7,7 +7,8 @@ from pydantic import AfterValidator, Field, model_validator
 from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel, milliseconds
 from app.api.schemas.tenants import Rate
-from app.tenants.labels.retraction import Accuracy, Retracted, Wanted
+from app.tenants.labels.retraction import Accuracy, Retracted
+from app.tenants.labels.stored_labels import LabelFilter
 
 MAX_IDS = 10_000
 SHOWN = 100
@@ -53,15 +54,15 @@ class RetractionRequest(RequestModel):
         since, until = (f" {name} {at}" if at else "" for name, at in (("since", self.since), ("until", self.until)))
         return whose + since + until
 
-    def wanted(self, only_key: str | None) -> Wanted:
-        """Return which labels are wanted."""
-        return Wanted(
-            frozenset(self.feedback_ids or ()),
-            self.moderator,
-            self.key_id,
-            None if self.since is None else milliseconds(self.since),
-            None if self.until is None else milliseconds(self.until),
-            only_key,
+    @property
+    def wanted(self) -> LabelFilter:
+        """Which labels are meant."""
+        return LabelFilter(
+            feedback_ids=frozenset(self.feedback_ids or ()),
+            moderator=self.moderator,
+            key_id=self.key_id,
+            since=None if self.since is None else milliseconds(self.since),
+            until=None if self.until is None else milliseconds(self.until),
         )
 
 

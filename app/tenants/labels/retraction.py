@@ -17,7 +17,7 @@ from app.storage.event_log import UNREACHABLE, Appended, Draft, EventLog, Group
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import LabelOfAnother, LabelUnknown, LogReplaced, RetractionTooOld, SnapshotBusy
-from app.tenants.labels.stored_labels import StoredLabel, StoredLabels, read_labels
+from app.tenants.labels.stored_labels import LabelFilter, StoredLabel, StoredLabels, read_labels
 from app.tenants.log_follower import Replayer
 from app.tenants.snapshotter import Snapshotter
 from app.tenants.tenant import Tenant
@@ -28,28 +28,6 @@ SHOWN = 5  # ids in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which labels are to be taken back: those with these ids, or of a moderator or a key within a time."""
-
-    feedback_ids: frozenset[str] = frozenset()
-    moderator: str | None = None
-    key_id: str | None = None
-    since_milliseconds: int | None = None
-    until_milliseconds: int | None = None
-    only_key: str | None = None  # the caller may take back only what was given with this key
-
-    def fits(self, label: StoredLabel) -> bool:
-        """Whether a label is wanted."""
-        if self.feedback_ids:
-            return label.feedback_id in self.feedback_ids
-        if self.since_milliseconds is not None and label.at_milliseconds < self.since_milliseconds:
-            return False
-        if self.until_milliseconds is not None and label.at_milliseconds >= self.until_milliseconds:
-            return False
-        return label.moderator == self.moderator if self.moderator is not None else label.key_id == self.key_id
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """Who asks for a retraction, and why."""
 
@@ -57,6 +35,7 @@ class Asked:
     moderator: str | None = None
     key_id: str | None = None
     request_id: str | None = None
+    only_own: bool = False  # the caller may take back only what was given with its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +76,18 @@ class Retractions:
     telemetry: Telemetry
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def preview(self, tenant: Tenant, wanted: Wanted) -> Retracted:
+    async def preview(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
         """Say what a retraction would do, and change nothing."""
         async with self._turn:
-            return await self._preview(tenant, wanted)
+            return await self._preview(tenant, wanted, asked)
 
-    async def retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
+    async def retract(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
         """Take labels back, and return when the state of this worker is without them."""
         async with self._turn:
             return await self._retract(tenant, wanted, asked)
 
-    async def _preview(self, tenant: Tenant, wanted: Wanted) -> Retracted:
-        labels, already = await self._find(tenant, wanted)
+    async def _preview(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
+        labels, already = await self._find(tenant, wanted, asked)
         before = Accuracy.of(tenant.state)
         if not labels:
             return Retracted(tenant.state.version, [], already, before, before)
@@ -119,8 +98,8 @@ class Retractions:
             raise LogReplaced(tenant.name)
         return Retracted(tenant.state.version, labels, already, before, Accuracy.of(loaded.tenant.state))
 
-    async def _retract(self, tenant: Tenant, wanted: Wanted, asked: Asked) -> Retracted:
-        labels, already = await self._find(tenant, wanted)
+    async def _retract(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
+        labels, already = await self._find(tenant, wanted, asked)
         before = Accuracy.of(tenant.state)
         if not labels:
             return Retracted(tenant.state.version, [], already, before, before)
@@ -153,12 +132,12 @@ class Retractions:
             await self._check_reach(tenant.name, first)
         raise LogReplaced(tenant.name)
 
-    async def _find(self, tenant: Tenant, wanted: Wanted) -> tuple[list[StoredLabel], int]:
+    async def _find(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> tuple[list[StoredLabel], int]:
         """Return the labels that fit, in the order of the log, and how many more were taken back before."""
-        stored = await read_labels(self.log, tenant.name, wanted.fits)
+        stored = await read_labels(self.log, tenant.name, wanted)
         fitting = stored.labels
         _check_all_found(stored, wanted)
-        if wanted.only_key is not None and any(label.key_id != wanted.only_key for label in fitting):
+        if asked.only_own and any(label.key_id != asked.key_id for label in fitting):
             raise LabelOfAnother
         labels = [label for label in fitting if label.hash not in stored.retracted]
         return labels, len(fitting) - len(labels)
@@ -176,7 +155,7 @@ class Retractions:
         )
 
 
-def _check_all_found(stored: StoredLabels, wanted: Wanted) -> None:
+def _check_all_found(stored: StoredLabels, wanted: LabelFilter) -> None:
     """Raise an error if labels that are wanted may be missing in the log."""
     unknown = wanted.feedback_ids - {str(label.feedback_id) for label in stored.labels}
     is_trimmed = stored.first_version > 1
@@ -188,7 +167,7 @@ def _check_all_found(stored: StoredLabels, wanted: Wanted) -> None:
             f"the log begins with version {stored.first_version:,}; it has no label with the feedback_id "
             f"{_shown(unknown)}"
         )
-    since = wanted.since_milliseconds
+    since = wanted.since
     if is_trimmed and not wanted.feedback_ids and begin is not None and (since is None or since < begin):
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(-(-begin // 1000)))
         raise RetractionTooOld(

@@ -1,6 +1,6 @@
 """The labels in a tenant's log, and the retractions of some of them."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -39,7 +39,29 @@ class StoredLabel(msgspec.Struct, frozen=True):
     served_at_milliseconds: int | None
 
 
-Fits = Callable[[StoredLabel], bool]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelFilter:
+    """Which labels are meant: those that have every value that is given here. Times are in milliseconds since 1970."""
+
+    feedback_ids: frozenset[str] = frozenset()  # any of them; none: all labels
+    prediction_id: str | None = None
+    moderator: str | None = None
+    key_id: str | None = None
+    label: int | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def fits(self, found: StoredLabel) -> bool:
+        """Whether a label is meant."""
+        return (
+            (not self.feedback_ids or found.feedback_id in self.feedback_ids)
+            and self.prediction_id in {None, found.prediction_id}
+            and self.moderator in {None, found.moderator}
+            and self.key_id in {None, found.key_id}
+            and self.label in {None, found.label}
+            and (self.since is None or found.at_milliseconds >= self.since)
+            and (self.until is None or found.at_milliseconds < self.until)
+        )
 
 
 @dataclass(slots=True)
@@ -52,7 +74,7 @@ class StoredLabels:
     retracted: dict[bytes, Retraction] = field(default_factory=dict)  # by the hash of the label
 
 
-async def read_labels(log: EventLog, name: str, fits: Fits) -> StoredLabels:
+async def read_labels(log: EventLog, name: str, wanted: LabelFilter) -> StoredLabels:
     """Read a whole log."""
     found = StoredLabels()
     version = 0
@@ -64,7 +86,7 @@ async def read_labels(log: EventLog, name: str, fits: Fits) -> StoredLabels:
             record = _record(entry)
             if isinstance(record, FeedbackRecord):
                 found.first_milliseconds = found.first_milliseconds or record.at_milliseconds
-                if fits(label := _label(entry, record)):
+                if wanted.fits(label := _label(entry, record)):
                     found.labels.append(label)
             elif isinstance(record, RetractionRecord):
                 found.retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
@@ -72,7 +94,7 @@ async def read_labels(log: EventLog, name: str, fits: Fits) -> StoredLabels:
 
 
 async def latest_labels(
-    log: EventLog, name: str, fits: Fits, before: int | None = None
+    log: EventLog, name: str, wanted: LabelFilter, before: int | None = None
 ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
     """Yield the labels before a version that fit, the newest first, and how each was taken back, if it was."""
     retracted: dict[bytes, Retraction] = {}
@@ -85,7 +107,7 @@ async def latest_labels(
             record = _record(entry)
             if isinstance(record, RetractionRecord):
                 retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
-            elif isinstance(record, FeedbackRecord) and fits(label := _label(entry, record)):
+            elif isinstance(record, FeedbackRecord) and wanted.fits(label := _label(entry, record)):
                 yield label, retracted.get(label.hash)
 
 

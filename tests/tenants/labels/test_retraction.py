@@ -13,7 +13,8 @@ from app.storage.event_codec import RetractionRecord, decode, decode_record, lab
 from app.storage.event_log import Entry
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import FeedbackForgotten, LabelUnknown, RetractionTooOld
-from app.tenants.labels.retraction import Asked, Retracted, Wanted
+from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.stored_labels import LabelFilter
 from app.tenants.registry import Tenants
 from app.tenants.snapshotter import SnapshotPolicy
 from app.tenants.tenant import FeedbackResult, Tenant
@@ -50,7 +51,7 @@ def has_applied(tenant: Tenant, version: int) -> bool:
 
 
 async def retract(tenants: Tenants, *ids: str, dry_run: bool = False) -> Retracted:
-    return await tenants.retract(NAME, Wanted(frozenset(ids)), Asked("a test"), dry_run=dry_run)
+    return await tenants.retract(NAME, LabelFilter(feedback_ids=frozenset(ids)), Asked("a test"), dry_run=dry_run)
 
 
 async def check(store: Server, *workers: Tenants) -> None:
@@ -118,10 +119,10 @@ async def test_labels_of_a_moderator_or_a_key_within_a_time(store: Server, tmp_p
             await asyncio.sleep(0.002)  # the times differ
             await tenant.give([type(given)(given.label, given.example, f"id-{number}", **who)])  # type: ignore[arg-type]
         times = [decode_record(entry.payload).at_milliseconds for entry in await stored_entries(store.url, NAME)]
-        found = await tenants.retract(NAME, Wanted(moderator="m1"), Asked(), dry_run=True)
+        found = await tenants.retract(NAME, LabelFilter(moderator="m1"), Asked(), dry_run=True)
         assert {label.moderator for label in found.labels} == {"m1"}
         assert len(found.labels) == 10
-        wanted = Wanted(key_id="k0", since_milliseconds=times[10], until_milliseconds=times[20])
+        wanted = LabelFilter(key_id="k0", since=times[10], until=times[20])
         found = await tenants.retract(NAME, wanted, Asked("stolen", "lead", "k9", "r1"), dry_run=False)
         assert [label.version for label in found.labels] == [11, 13, 15, 17, 19]
         last = decode_record((await stored_entries(store.url, NAME))[-1].payload)
@@ -146,7 +147,7 @@ async def test_a_label_before_the_beginning_of_the_log_is_too_old(store: Server,
         with pytest.raises(RetractionTooOld, match="begins with version 21"):
             await retract(tenants, "id-3")
         with pytest.raises(RetractionTooOld, match="since 20"):
-            await tenants.retract(NAME, Wanted(moderator="m"), Asked(), dry_run=False)
+            await tenants.retract(NAME, LabelFilter(moderator="m"), Asked(), dry_run=False)
         await retract(tenants, "id-25")
         assert (await digest(tenants, NAME))[0] == 31
         assert tenants.held(NAME).state.prequential.lifetime.examples == 29  # type: ignore[union-attr]
@@ -195,9 +196,10 @@ async def test_a_retraction_that_a_failover_loses_is_made_again(store: Server, t
 async def test_the_history_says_what_was_taken_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(1200)))
-        await tenants.retract(NAME, Wanted(frozenset(["id-3", "id-700"])), Asked("wrong", "lead"), dry_run=False)
+        wrong = LabelFilter(feedback_ids=frozenset(["id-3", "id-700"]))
+        await tenants.retract(NAME, wrong, Asked("wrong", "lead"), dry_run=False)
         await give(tenants, NAME, feedback(1200, "id-1200"))
-        found = [each async for each in await tenants.labels(NAME, lambda _: True)]
+        found = [each async for each in await tenants.labels(NAME, LabelFilter())]
         assert [label.version for label, _ in found] == [1202, *range(1200, 0, -1)]
         taken_back = {label.feedback_id: how for label, how in found if how is not None}
         assert taken_back.keys() == {"id-3", "id-700"}
@@ -206,13 +208,12 @@ async def test_the_history_says_what_was_taken_back(store: Server, tmp_path: Pat
             "wrong",
             "lead",
         )
-        later = [each async for each in await tenants.labels(NAME, lambda label: label.version % 2 == 0, before=10)]
-        assert [(label.version, how is not None) for label, how in later] == [
-            (8, False),
-            (6, False),
-            (4, True),
-            (2, False),
-        ]
+        early = [each async for each in await tenants.labels(NAME, LabelFilter(), before=6)]
+        assert [(label.version, how is not None) for label, how in early] == [
+            (5, False), (4, True), (3, False), (2, False), (1, False)
+        ]  # fmt: skip
+        some = LabelFilter(feedback_ids=frozenset(["id-3"]), label=found[-4][0].label)
+        assert [label.version async for label, _ in await tenants.labels(NAME, some)] == [4]
 
 
 async def test_retries_get_their_first_answers_also_around_a_retraction(store: Server, tmp_path: Path) -> None:
