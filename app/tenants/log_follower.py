@@ -53,10 +53,10 @@ class Replayer:
                 continue
             try:
                 self._apply(tenant, entries)
-            except RetractionFound:
+            except RetractionFound as found:
                 tenant.rebuilding = Progress()
                 try:
-                    await self._reload(tenant)
+                    await self._reload(tenant, found.labels)
                 finally:
                     tenant.rebuilding = None
 
@@ -70,8 +70,8 @@ class Replayer:
         else:
             self.cache.apply_all(tenant, entries)
 
-    async def _reload(self, tenant: Tenant) -> None:
-        loaded = await self.recovery.load(tenant.name, tenant.rebuilding)
+    async def _reload(self, tenant: Tenant, without: frozenset[bytes] = frozenset()) -> None:
+        loaded = await self.recovery.load(tenant.name, tenant.rebuilding, left_out=without)
         fresh = loaded.tenant
         if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)

@@ -118,7 +118,8 @@ class Recovery:
         tenant = await self._start(name, position, [each for each in versions if each <= position.version])
         tenant.left_out = left_out
         progress = progress or Progress()
-        progress.start, progress.end = tenant.state.version, position.version
+        progress.start = progress.now = tenant.state.version
+        progress.end = position.version
         last: deque[Entry] = deque(maxlen=REMEMBERED)
         await self._follow(tenant, last, progress)
         if tenant.state.version < position.version:

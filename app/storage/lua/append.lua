@@ -4,7 +4,8 @@
 -- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
 --       records, then for each event: fingerprint ('' without feedback_id; 'retracts' and the first version that it
 --       takes back), payload
--- Returns {'unreachable'} if no state before the labels is left that an event takes back; {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
+-- Returns {'unreachable'} if no state is left from before the labels that an event takes back
+--       | {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
 --       | {'appended', version and chain before, then for each event: its chain, or of the earlier event
 --          {'version fingerprint', its outcome or nil: see outcomes.lua}}
 local RETRACTS = string.byte('r')

@@ -12,5 +12,5 @@ class Progress(msgspec.Struct):
 
     @property
     def share(self) -> float:
-        """The share that is done."""
-        return (self.now - self.start) / (self.end - self.start) if self.end > self.start else 0.0
+        """The share that is done. Labels that came meanwhile are not in `end`."""
+        return min((self.now - self.start) / (self.end - self.start), 1.0) if self.end > self.start else 0.0

@@ -168,10 +168,26 @@ async def test_no_snapshot_with_a_retracted_label_stays_or_comes_back(store: Ser
 async def test_feedback_during_a_rebuild_waits_and_is_not_lost(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as one, worker(store.url, tmp_path) as other:
         await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(2000)))
-        work = [retract(one, "id-3"), *(give((one, other)[k % 2], NAME, feedback(k, f"new-{k}")) for k in range(40))]
+        await one.snapshot(NAME)
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(2000, 4000)))
+        shares: list[float] = []
+        watch = asyncio.create_task(watch_progress(await one.hold(NAME), shares))
+        work = [retract(one, "id-2003"), *(give((one, other)[k % 2], NAME, feedback(k, f"new-{k}")) for k in range(40))]
         await asyncio.gather(*work)
+        watch.cancel()
+        assert shares
+        assert sorted(shares) == shares
+        assert 0.0 <= shares[0] <= shares[-1] <= 1.0
         await check(store, one, other)
-        assert one.held(NAME).state.prequential.lifetime.examples == 2039  # type: ignore[union-attr]
+        assert one.held(NAME).state.prequential.lifetime.examples == 4039  # type: ignore[union-attr]
+
+
+async def watch_progress(tenant: Tenant, shares: list[float]) -> None:
+    """Note how much of a rebuild is done, as long as there is one."""
+    while True:
+        if tenant.rebuilding is not None:
+            shares.append(tenant.rebuilding.share)
+        await asyncio.sleep(0)
 
 
 async def test_a_retraction_that_a_failover_loses_is_made_again(store: Server, tmp_path: Path) -> None:
