@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count, cycle
+from tempfile import TemporaryFile
 
 import msgspec
 import uvloop
@@ -98,8 +99,15 @@ async def _execute(folder: str, data: bytes) -> bytes:
     """A process for every request, as a mail filter runs: the first line is the command, the rest its input."""
     command, _, given = data.partition(b"\n")
     pipe = subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command.split(), cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe)
-    answer, errors = await process.communicate(given)
+    with TemporaryFile(
+        dir=folder, buffering=0
+    ) as file:  # not a pipe: a filter that knows no word exits without reading
+        file.write(given)
+        file.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *command.split(), cwd=folder, stdin=file, stdout=pipe, stderr=pipe
+        )
+    answer, errors = await process.communicate()
     assert process.returncode is not None
     if not 0 <= process.returncode <= LARGEST_VERDICT:
         raise BadAnswer(b"%b returned %d: %b" % (command, process.returncode, errors))
