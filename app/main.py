@@ -37,7 +37,7 @@ from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
 from app.storage.errors import StoreUnavailable
-from app.storage.event_codec import EncodedFeedbackRecord, decode, encode, packed_values
+from app.storage.event_codec import LongFeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
@@ -51,6 +51,7 @@ from app.telemetry.workers import WorkerGroup
 from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.labels.replacement import Replacements
 from app.tenants.labels.retraction import Retractions
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
@@ -179,9 +180,12 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         log, snapshots, recovery, recent, LostEntries(log, recent), ended, rules.rescued, cache.drop, telemetry
     )
     writer = LogWriter(log, replayer, cache, repair.repair)
-    history = FeedbackHistory(recovery, OutcomeStore(connection, rules.feedback_id_ttl_seconds), telemetry)
-    loader = TenantLoader(repair.load, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved)
     snapshotter = Snapshotter(snapshots, rules.snapshots, cache.unsaved, telemetry)
+    retractions = Retractions(log, snapshots, replayer, snapshotter, telemetry)
+    replacements = Replacements(log, replayer, retractions, telemetry)
+    outcomes = OutcomeStore(connection, rules.feedback_id_ttl_seconds)
+    history = FeedbackHistory(recovery, replacements, outcomes, telemetry)
+    loader = TenantLoader(repair.load, cache, writer, history, telemetry, max_weights_moved=rules.max_weights_moved)
     return Tenants(
         rules,
         log=log,
@@ -195,7 +199,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         ),
         repair=repair,
         snapshotter=snapshotter,
-        retractions=Retractions(log, snapshots, replayer, snapshotter, telemetry),
+        retractions=retractions,
         exports=Exports(rules.max_concurrent_exports),
         telemetry=telemetry,
         store=connection.status,
@@ -238,7 +242,7 @@ def _warm() -> None:
         state.predict(example)
         if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
             state.predict_all(examples)
-        advance(state, decode(encode(EncodedFeedbackRecord(*fields, given=example.given))))
+        advance(state, decode(encode(LongFeedbackRecord(*fields, given=example.given))))
     for kind in KINDS:
         TenantState().predict(features_of(kind, "a.b").example)
     gc.collect()

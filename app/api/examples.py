@@ -114,6 +114,7 @@ LABEL: dict[str, Any] = {
     "served_label": -1,
     "served_score": -0.2,
     "served_at": 1_794_879_990_000,
+    "replaced": {"version": 1221, "label": -1, "feedback_id": "f-12", "moderator": "bob"},
     "retracted": None,
 }
 TAKEN_BACK = {"version": 1236, "at": 1_794_880_900_000, "reason": "stolen", "moderator": None, "key_id": "7eefaec9f8ab"}

@@ -1,4 +1,4 @@
-"""The events of a tenant. Its log is a sequence of events, and its state is a function of the log."""
+"""The events of a tenant, and their effects. Its log is a sequence of events, and its state a function of the log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,12 +23,22 @@ class Served(msgspec.Struct, frozen=True):
     score: float
 
 
+class ReplacedLabel(msgspec.Struct, frozen=True, array_like=True):
+    """The earlier label of a prediction, which a second one replaced."""
+
+    version: int
+    label: int
+    feedback_id: str | None = None
+    moderator: str | None = None
+
+
 class FeedbackGiven(msgspec.Struct, frozen=True):
     """A label was given for an example: 1 for an anomaly, -1 for normal."""
 
     example: Example
     label: int
     served: Served | None = None
+    replaces: ReplacedLabel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +67,19 @@ class RetractionMade:
 
 
 Event = TenantConfigured | FeedbackGiven | FeaturesRemoved | LabelRetracted | RetractionMade
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The effect of an event. For feedback, score and verdict are those just before learning.
+
+    `refused` says why the event changed nothing.
+    """
+
+    version: int
+    updated: bool
+    score: float | None = None
+    predicted: int | None = None
+    loss: float | None = None
+    removed: int = 0
+    refused: str | None = None
+    replaced: ReplacedLabel | None = None

@@ -119,6 +119,16 @@ def describe(name: str, value: float) -> str:
     return f"{name} {_number(value)} ({_range(exponent, exponent + 1.0, negative=value < 0.0)})"
 
 
+def names_to_show(example: Example, *, encoded: bool) -> dict[int, str]:
+    """Return the names of features by key; the name of an encoded number has the number and its range."""
+    names = dict(zip(example.keys.tolist(), example.names, strict=True))
+    if encoded:
+        given = slice(example.given)
+        keys, values = example.keys[given].tolist(), example.values[given].tolist()
+        names |= {key: describe(*each) for key, *each in zip(keys, example.names[given], values, strict=True)}
+    return names
+
+
 def name_of_weight(names: Names, key: int) -> str:
     """Return the name of a feature or of a bin of a number, or the key in hexadecimal if it has none."""
     if key in names:

@@ -12,7 +12,15 @@ import numpy as np
 from app.learning.config import Config, Value, config_of
 from app.learning.drift import Drift
 from app.learning.errors import BadExample, SluiceError
-from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, LabelRetracted, RetractionMade, TenantConfigured
+from app.learning.events import (
+    Event,
+    FeaturesRemoved,
+    FeedbackGiven,
+    LabelRetracted,
+    Outcome,
+    RetractionMade,
+    TenantConfigured,
+)
 from app.learning.example import Example, Examples
 from app.learning.model import Model
 from app.learning.names import Names
@@ -25,21 +33,6 @@ from kernels.evaluation.skill import NO_SKILL, skill
 LABELS = frozenset({1, -1})
 BATCH_EVENTS = 4096  # feedback events learnt in one kernel call
 NONE = np.empty(0, np.int64)
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """The effect of an event. For feedback, score and verdict are those just before learning.
-
-    `refused` says why the event changed nothing.
-    """
-
-    version: int
-    updated: bool
-    score: float | None = None
-    predicted: int | None = None
-    loss: float | None = None
-    removed: int = 0
-    refused: str | None = None
 
 
 class TenantState:
@@ -80,7 +73,7 @@ class TenantState:
         if event.served is not None or event.example.names:
             self._record([event])
         loss = self.model.loss(event.label * score)
-        return Outcome(self.version + 1, self.model.updated, score, verdict, loss)
+        return Outcome(self.version + 1, self.model.updated, score, verdict, loss, replaced=event.replaces)
 
     def learn_all(self, events: Sequence[FeedbackGiven]) -> None:
         """Learn many events in one kernel call, with the same result as one by one; refused events only count."""

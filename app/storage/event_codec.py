@@ -11,6 +11,7 @@ from app.learning.events import (
     FeaturesRemoved,
     FeedbackGiven,
     LabelRetracted,
+    ReplacedLabel,
     RetractionMade,
     Served,
     TenantConfigured,
@@ -44,10 +45,14 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
     request_id: str | None = None
 
 
-class EncodedFeedbackRecord(FeedbackRecord, frozen=True, array_like=True, tag="encoded feedback"):
-    """The same, for features that a caller gave to a tenant that encodes numbers. Other payloads stay as they were."""
+class LongFeedbackRecord(FeedbackRecord, frozen=True, array_like=True, tag="long feedback"):
+    """The same, for callers' features of a tenant that encodes numbers, and for second labels of a prediction.
 
-    given: int = 0  # the first features, which are the caller's
+    Other payloads stay as they were.
+    """
+
+    given: int = 0  # the first features, which are the caller's, if numbers are encoded
+    replaces: ReplacedLabel | None = None  # the first label of the prediction; a retraction before takes it back
 
 
 class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):
@@ -80,7 +85,7 @@ class RetractionRecord(msgspec.Struct, frozen=True, array_like=True, tag="retrac
     request_id: str | None = None
 
 
-Record = FeedbackRecord | EncodedFeedbackRecord | ConfigRecord | RemovalRecord | RetractionRecord
+Record = FeedbackRecord | LongFeedbackRecord | ConfigRecord | RemovalRecord | RetractionRecord
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Record)
 
@@ -173,11 +178,11 @@ def _feedback(record: FeedbackRecord) -> FeedbackGiven:
         raise ValueError(KEY_0_ERROR if flaw == KEY_0 else VALUE_ERROR)
     if len(record.names) not in {0, keys.size}:
         raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
-    given = record.given if isinstance(record, EncodedFeedbackRecord) else 0
+    given, replaces = (record.given, record.replaces) if isinstance(record, LongFeedbackRecord) else (0, None)
     if not 0 <= given <= keys.size:
         raise ValueError(f"an event has {keys.size} keys, of which {given} are said to be given")
     example = Example(keys, values, tuple(record.names), given)
-    return FeedbackGiven(example, record.label, served_by(record))
+    return FeedbackGiven(example, record.label, served_by(record), replaces)
 
 
 def _values(packed: bytes, count: int) -> Floats:

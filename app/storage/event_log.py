@@ -13,35 +13,21 @@ from typing import Any
 
 import msgspec
 
-from app.learning.state import Outcome
+from app.learning.events import Outcome
 from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.failures import failed_append
 from app.storage.client.wire import Argument
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
+from app.storage.metadata import Meta, Position, meta_command, parse_meta
 from app.storage.outcomes import decode_outcome
 from app.storage.redis_keys import TENANTS, TenantKeys, keys_of
 
 INCARNATION_LENGTH = 32
-UNREACHABLE = "unreachable"
+UNREACHABLE, CHANGED = "unreachable", "changed"
+ANY = "any"  # earlier label of a prediction
 Failed = StoreUnavailable | StoreUnusable
 REMEMBER_DELETED_MILLISECONDS = 30 * 24 * 3600 * 1000
-
-
-class Position(msgspec.Struct, frozen=True):
-    """The position of a log, or of a state that was made from it."""
-
-    incarnation: str
-    version: int
-    chain: str
-
-
-@dataclass(frozen=True, slots=True)
-class Meta:
-    """The stored metadata of a tenant: its position, None if there is no tenant, and its earlier incarnations."""
-
-    position: Position | None
-    earlier: str  # separated by spaces; the oldest one may be cut off
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -59,6 +45,8 @@ class Draft(msgspec.Struct, frozen=True):
     feedback_id: str | None = None
     fingerprint: str = ""
     retracts: int = 0  # the first version that it takes back, if it takes back labels
+    prediction_id: str | None = None  # that is labelled: once, unless `replaces` is its label, or ANY
+    replaces: int | str = ""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -74,7 +62,8 @@ class Group(msgspec.Struct, frozen=True):
 class Refused:
     """Nothing was appended: the tenant is deleted, missing or another incarnation, or its log is behind the worker.
 
-    Or it is UNREACHABLE: no state is left from before the labels that are to be taken back.
+    Or it is UNREACHABLE: no state is left from before the labels that are to be taken back. Or CHANGED: a prediction
+    has another label than the one that is to be replaced, or the feedback_id was used.
     """
 
     why: str
@@ -88,11 +77,17 @@ class Duplicate(msgspec.Struct, frozen=True):
     outcome: Outcome | None = None  # if it is kept
 
 
+class Labelled(msgspec.Struct, frozen=True):
+    """The prediction has a label already, the event of this version. Nothing was appended."""
+
+    version: int
+
+
 class Appended(msgspec.Struct, frozen=True):
-    """The position before the append, and for each draft its new entry or the earlier use of its feedback_id."""
+    """The position before the append, and for each draft its new entry, or why there is none."""
 
     before: Position
-    results: list[Entry | Duplicate]
+    results: list[Entry | Duplicate | Labelled]
 
     @property
     def after(self) -> Position:
@@ -140,7 +135,7 @@ class EventLog:
         for draft in group.drafts:
             key, mark = _beside(keys, position.incarnation, draft)
             names.append(key)
-            arguments += (mark, draft.payload)
+            arguments += (mark, draft.payload, _labels(draft))
         return Call(scripts.APPEND, names, arguments)
 
     async def read(self, tenant: str, after: int, count: int) -> list[Entry]:
@@ -255,6 +250,14 @@ def _beside(keys: TenantKeys, incarnation: str, draft: Draft) -> tuple[str, str]
     return (keys.headers, f"retracts {draft.retracts}") if draft.retracts else (keys.meta, "")  # the latter is ignored
 
 
+def _labels(draft: Draft) -> str:
+    """Return the block of the prediction that a draft labels, its place there, and the version to replace."""
+    if draft.prediction_id is None:
+        return ""
+    block, *place = draft.prediction_id.rsplit("-", 2)
+    return f"{block} {'-'.join(place) or '-'} {draft.replaces}"
+
+
 def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  # noqa: ANN401 - as Redis answers
     if isinstance(answer, BaseException):
         return failed_append(answer)  # the other groups of the round trip are not affected
@@ -263,10 +266,12 @@ def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  #
         return Refused(kind.decode())
     version = int(facts[0])
     before = Position(group.position.incarnation, version, facts[1].decode("utf-8", "replace"))
-    results: list[Entry | Duplicate] = []
+    results: list[Entry | Duplicate | Labelled] = []
     for draft, result in zip(group.drafts, facts[2:], strict=True):
         if isinstance(result, list):
             results.append(_duplicate(*result))
+        elif isinstance(result, int):
+            results.append(Labelled(result))
         else:
             version += 1
             results.append(Entry(version, draft.payload, result.decode()))
@@ -276,24 +281,3 @@ def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  #
 def _duplicate(record: bytes, outcome: bytes | None = None) -> Duplicate:
     version, fingerprint = record.decode().split(" ", 1)
     return Duplicate(int(version), fingerprint, decode_outcome(int(version), outcome))
-
-
-def meta_command(tenant: str) -> tuple[Argument, ...]:
-    """Return the command that reads the metadata of a tenant."""
-    return ("HMGET", keys_of(tenant).meta, "born", "version", "chain", "was")
-
-
-def parse_meta(answer: Sequence[bytes | None] | StoreDamaged) -> Meta | StoreDamaged:
-    """Parse the answer to `meta_command`."""
-    if isinstance(answer, StoreDamaged):
-        return answer
-    incarnation, version, chain, was = answer
-    earlier = was.decode("utf-8", "replace") if was else ""
-    if incarnation is None or version is None or chain is None:
-        return Meta(None, earlier)
-    if not version.isdigit():
-        return StoreDamaged(f"the version of its log is {version!r}")
-    # A changed byte must not be an error here: the position then differs from every other one.
-    return Meta(
-        Position(incarnation.decode("utf-8", "replace"), int(version), chain.decode("utf-8", "replace")), earlier
-    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.learning.state import Outcome
+from app.learning.events import Outcome, ReplacedLabel
 from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument
@@ -23,6 +23,7 @@ class OutcomeRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=
     predicted: int | None = None
     loss: float | None = None
     refused: str | None = None
+    replaced: ReplacedLabel | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -47,7 +48,9 @@ def decode_outcome(version: int, data: bytes | None) -> Outcome | None:
         found = _decoder.decode(data)
     except msgspec.MsgspecError:
         return None
-    return Outcome(version, found.updated, found.score, found.predicted, found.loss, refused=found.refused)
+    return Outcome(
+        version, found.updated, found.score, found.predicted, found.loss, refused=found.refused, replaced=found.replaced
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ class OutcomeStore:
         arguments: list[Argument] = [keys.outcomes(incarnation, ""), 1000 * self.ttl_seconds]
         for each in given:
             outcome = each.outcome
-            record = OutcomeRecord(outcome.updated, outcome.score, outcome.predicted, outcome.loss, outcome.refused)
+            record = OutcomeRecord(
+                outcome.updated, outcome.score, outcome.predicted, outcome.loss, outcome.refused, outcome.replaced
+            )
             arguments += (outcome.version, each.fingerprint, _encode(record))
         return Call(scripts.OUTCOMES, [keys.feedback(incarnation, each.feedback_id) for each in given], arguments)
 

@@ -14,7 +14,7 @@ from app.storage.client.connection import Call, Connection
 from app.storage.client.failures import store_errors
 from app.storage.client.wire import Argument
 from app.storage.errors import StoreDamaged
-from app.storage.event_log import Meta, Position, meta_command, parse_meta
+from app.storage.metadata import Meta, Position, meta_command, parse_meta
 from app.storage.redis_keys import keys_of
 
 LOCK_MILLISECONDS = 60_000

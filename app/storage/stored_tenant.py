@@ -9,7 +9,8 @@ from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument, Command
 from app.storage.event_codec import FeedbackRecord, decode_record, fingerprint_of
-from app.storage.event_log import Entry, EventLog, Position, next_chain
+from app.storage.event_log import Entry, EventLog, next_chain
+from app.storage.metadata import Position
 from app.storage.redis_keys import TenantKeys, keys_of
 
 AT_ONCE = 500  # entries or chunks in one round trip

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from app.learning.state import Outcome
-from app.storage.event_log import INCARNATION_LENGTH, Entry, Position, next_chain
+from app.learning.events import Outcome
+from app.storage.event_log import INCARNATION_LENGTH, Entry, next_chain
+from app.storage.metadata import Position
 from app.telemetry.counters import Telemetry
 from app.tenants.tenant import Tenant
 

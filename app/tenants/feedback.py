@@ -12,14 +12,14 @@ from contextlib import suppress
 from typing import Protocol
 
 from app.learning.errors import SluiceError
-from app.learning.events import Served
-from app.learning.state import Outcome
+from app.learning.events import Outcome, Served
 from app.storage.errors import StoreUnavailable
 from app.storage.event_codec import FeedbackRecord, decode_record, fingerprint_of, served_by
-from app.storage.event_log import Duplicate, Entry
+from app.storage.event_log import Duplicate, Entry, Labelled
 from app.storage.outcomes import GivenOutcome, OutcomeStore
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import Abandoned, FeedbackConflict, FeedbackForgotten, LogReplaced, TenantDamaged
+from app.tenants.labels.replacement import Replacements, Result
 from app.tenants.log_writer import OWN, count_label
 from app.tenants.recovery import Recovery
 from app.tenants.tenant import FeedbackResult, Retry, Tenant
@@ -41,8 +41,11 @@ class Caller(Protocol):
 class FeedbackHistory:
     """The outcomes of feedback, in memory, in the store or in the log."""
 
-    def __init__(self, recovery: Recovery, outcomes: OutcomeStore, telemetry: Telemetry) -> None:
+    def __init__(
+        self, recovery: Recovery, replacements: Replacements, outcomes: OutcomeStore, telemetry: Telemetry
+    ) -> None:
         self._recovery = recovery
+        self._replacements = replacements
         self._outcomes = outcomes
         self._telemetry = telemetry
         self._waiting: list[GivenOutcome] = []
@@ -76,10 +79,30 @@ class FeedbackHistory:
     async def repeated(
         self, tenant: Tenant, retries: Sequence[Retry], caller: Caller | None
     ) -> list[FeedbackResult | SluiceError]:
-        """Return the first answers to feedback whose ids were used before."""
-        valid = [retry.earlier for retry in retries if retry.earlier.fingerprint in {OWN, retry.draft.fingerprint}]
-        outcomes = await self._outcomes_of(tenant, valid, caller)
-        return [_repeated(tenant, retry, outcomes.get(retry.earlier.version)) for retry in retries]
+        """Return the first answers to feedback whose ids were used before; learn second labels of predictions."""
+        second = [retry for retry in retries if isinstance(retry.earlier, Labelled)]
+        replaced = iter(await self._replacements.replace(tenant, second) if second else ())
+        found: list[Result] = [
+            next(replaced) if isinstance(retry.earlier, Labelled) else retry.earlier for retry in retries
+        ]
+        valid = [
+            each
+            for retry, each in zip(retries, found, strict=True)
+            if isinstance(each, Duplicate) and each.fingerprint in {OWN, retry.draft.fingerprint}
+        ]
+        outcomes = await self._outcomes_of(tenant, valid, caller) if valid else {}
+        return [self._answer(tenant, retry, each, outcomes) for retry, each in zip(retries, found, strict=True)]
+
+    def _answer(
+        self, tenant: Tenant, retry: Retry, found: Result, outcomes: dict[int, Outcome]
+    ) -> FeedbackResult | SluiceError:
+        if isinstance(found, SluiceError):
+            return found
+        if isinstance(found, Duplicate):
+            return _repeated(tenant, retry, found, outcomes.get(found.version))
+        if retry.feedback.feedback_id is not None:
+            self.keep(tenant, retry.feedback_id, retry.draft.fingerprint, found)
+        return FeedbackResult(retry.feedback_id, found, duplicate=False)
 
     async def earlier_answer(
         self, tenant: Tenant, feedback_id: str, label: int, caller: Caller | None
@@ -145,8 +168,10 @@ def _given(tenant: Tenant, entry: Entry, outcome: Outcome) -> GivenOutcome | Non
     return GivenOutcome(tenant.name, tenant.incarnation, record.feedback_id, fingerprint_of(record), outcome)
 
 
-def _repeated(tenant: Tenant, retry: Retry, outcome: Outcome | None) -> FeedbackResult | SluiceError:
-    earlier, draft = retry.earlier, retry.draft
+def _repeated(
+    tenant: Tenant, retry: Retry, earlier: Duplicate, outcome: Outcome | None
+) -> FeedbackResult | SluiceError:
+    draft = retry.draft
     if earlier.fingerprint not in {OWN, draft.fingerprint}:
         return FeedbackConflict(retry.feedback_id)
     if outcome is None:

@@ -10,7 +10,8 @@ from itertools import islice
 
 from app.storage.change_feed import DELETED, ChangeFeeds
 from app.storage.errors import StoreDamaged, StoreUnavailable
-from app.storage.event_log import Entry, EventLog, Meta, Position
+from app.storage.event_log import Entry, EventLog
+from app.storage.metadata import Meta, Position
 from app.storage.redis_keys import SHARDS
 from app.tenants.cache import RecentEntries, TenantCache
 from app.tenants.errors import LogReplaced, RetractionFound, TenantDamaged

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 import msgspec
 
 from app.learning.errors import SluiceError
-from app.learning.state import Outcome
+from app.learning.events import Outcome
 from app.storage.errors import StoreDamaged, StoreUnavailable
 from app.storage.event_codec import FeedbackRecord, decode_record
-from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Failed, Group, Refused
+from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Failed, Group, Labelled, Refused
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
 from app.tenants.log_follower import Replayer
@@ -35,7 +35,7 @@ class AppendRequest(msgspec.Struct):
 
     tenant: Tenant
     drafts: Sequence[Draft]
-    done: "asyncio.Future[list[Outcome | Duplicate]]"
+    done: "asyncio.Future[list[Outcome | Duplicate | Labelled]]"
     attempts: int = 0
 
 
@@ -53,9 +53,9 @@ class LogWriter:
         self._last_count = 0  # requests of the last round trip
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def append(self, tenant: Tenant, drafts: Sequence[Draft]) -> list[Outcome | Duplicate]:
-        """Append and learn; return for each draft its outcome, or the earlier use of its feedback_id."""
-        results: list[Outcome | Duplicate] = []
+    async def append(self, tenant: Tenant, drafts: Sequence[Draft]) -> list[Outcome | Duplicate | Labelled]:
+        """Append and learn; return for each draft its outcome, or why it was not appended."""
+        results: list[Outcome | Duplicate | Labelled] = []
         for start in range(0, len(drafts), DRAFTS_AT_ONCE):
             done = asyncio.get_running_loop().create_future()
             request = AppendRequest(tenant, drafts[start : start + DRAFTS_AT_ONCE], done)
@@ -231,8 +231,10 @@ def _resolve(tenant: Tenant, requests: list[AppendRequest], answer: Appended, ou
             request.done.set_result(own)
 
 
-def _result(tenant: Tenant, result: Entry | Duplicate, outcomes: dict[int, Outcome]) -> Outcome | Duplicate:
-    if isinstance(result, Duplicate):
+def _result(
+    tenant: Tenant, result: Entry | Duplicate | Labelled, outcomes: dict[int, Outcome]
+) -> Outcome | Duplicate | Labelled:
+    if not isinstance(result, Entry):
         return result
     outcome = outcomes.get(result.version) or tenant.outcome_of(result.version)
     if outcome is None:  # the tenant was loaded again meanwhile

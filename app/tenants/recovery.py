@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.learning.errors import BadSnapshot
+from app.learning.events import Outcome
 from app.learning.snapshot.model_file import Header, decode, read_header
-from app.learning.state import Outcome, TenantState
+from app.learning.state import TenantState
 from app.storage.errors import StoreDamaged
 from app.storage.event_codec import is_retraction, label_hash, labels_of
-from app.storage.event_log import Entry, EventLog, Position, next_chain
+from app.storage.event_log import Entry, EventLog, next_chain
+from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
@@ -83,7 +85,7 @@ class Recovery:
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
             except RetractionFound as found:  # begin again without these labels, from a snapshot before them
-                left_out |= found.labels | await self._retracted_behind(name, found.version)
+                left_out |= found.labels | await self.retracted_behind(name, found.version)
             except LogReplaced:  # trimmed, imported or deleted during the load
                 attempts -= 1
         raise TenantDamaged(name, "its log does not follow its snapshots, or it changes faster than it can be read")
@@ -97,7 +99,7 @@ class Recovery:
         """
         earlier = [each for each in await self.snapshots.versions(name) if each < first]
         tenant = await self._start(name, Position(incarnation, first, ""), earlier)
-        tenant.left_out = await self._retracted_behind(name, tenant.state.version, last)
+        tenant.left_out = await self.retracted_behind(name, tenant.state.version, last)
         while tenant.state.version < last:
             entries = await self.log.read(
                 name, tenant.state.version, min(REPLAYED_AT_ONCE, last - tenant.state.version)
@@ -127,7 +129,7 @@ class Recovery:
         tenant.left_out = Tenant.left_out
         return tenant, list(last)
 
-    async def _retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
+    async def retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
         """Return the labels that the log takes back behind a version."""
         found: frozenset[bytes] = frozenset()
         while (last is None or version < last) and (entries := await self.log.read(name, version, SCANNED_AT_ONCE)):
@@ -175,7 +177,12 @@ class Recovery:
 
     async def _follow(self, tenant: Tenant, seen: deque[Entry], progress: Progress) -> None:
         while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
-            tenant.apply_all(entries)
+            behind = max(
+                (k + 1 for k, entry in enumerate(entries) if is_retraction(entry.payload)), default=len(entries)
+            )
+            tenant.apply_all(entries[:behind])
+            for entry in entries[behind:]:  # someone may wait for the outcome of a label that replaces another
+                tenant.apply(entry)
             seen.extend(entries)
             progress.now = tenant.state.version
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
+from app.learning.events import Outcome
 from app.learning.snapshot.model_file import load
-from app.learning.state import Outcome
 from app.storage.client.durability import StoreStatus
 from app.storage.embedded.append_only_file import read_notes
 from app.storage.event_codec import ConfigRecord, encode
-from app.storage.event_log import Draft, EventLog, Meta, Position, new_incarnation
+from app.storage.event_log import Draft, EventLog, new_incarnation
+from app.storage.metadata import Meta, Position
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache

@@ -12,7 +12,7 @@ from app.learning.snapshot.chunks import Data
 from app.learning.snapshot.model_file import Chunk, encode, join_file, read_header
 from app.learning.snapshot.state_copy import allocate_for, copy_state
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Position
+from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore, Written
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import SnapshotBusy, TooManyExports

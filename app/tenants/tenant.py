@@ -13,20 +13,21 @@ import msgspec
 import numpy as np
 
 from app.learning.errors import BadExample, SluiceError
-from app.learning.events import Event, FeedbackGiven, LabelRetracted, RetractionMade, Served
+from app.learning.events import Event, FeedbackGiven, LabelRetracted, Outcome, ReplacedLabel, RetractionMade, Served
 from app.learning.example import Example, Examples
-from app.learning.numbers import describe
-from app.learning.state import Outcome, TenantState, advance, advance_all
+from app.learning.numbers import names_to_show
+from app.learning.state import TenantState, advance, advance_all
 from app.storage.event_codec import (
-    EncodedFeedbackRecord,
     FeedbackRecord,
+    LongFeedbackRecord,
     decode,
     encode,
     fingerprint_of,
     label_hash,
     packed_values,
 )
-from app.storage.event_log import Draft, Duplicate, Entry, Position, next_chain
+from app.storage.event_log import Draft, Duplicate, Entry, Labelled, next_chain
+from app.storage.metadata import Position
 from app.telemetry.counters import UNCOUNTED
 from app.tenants.errors import FeedbackForgotten, LogReplaced, RetractionFound, TenantDamaged, UpdateVetoed
 from app.tenants.labels.progress import Progress
@@ -61,6 +62,7 @@ class Feedback(msgspec.Struct, frozen=True):
     served_at_milliseconds: int | None = None
     key_id: str | None = None
     request_id: str | None = None
+    replaces: ReplacedLabel | None = None
 
 
 class FeedbackResult(msgspec.Struct, frozen=True):
@@ -72,11 +74,12 @@ class FeedbackResult(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """Feedback whose id was used before."""
+    """Feedback whose id was used before, or whose prediction has a label already."""
 
     feedback_id: str
+    feedback: Feedback
     draft: Draft
-    earlier: Duplicate
+    earlier: Duplicate | Labelled
 
 
 class Tenant:
@@ -130,21 +133,10 @@ class Tenant:
         score, keys, contributions = state.model.explain(example)
         self.counter.scored(time.perf_counter() - begin, score, state.verdict(score))
         largest = np.lexsort((keys, -np.abs(contributions)))[:explain]
-        names = self._names_to_show(example)
+        names = names_to_show(example, encoded=state.config.encodes_numbers)
         shown = [(keys[k].item(), contributions[k].item()) for k in largest if contributions[k] != 0.0]
         named = [(names.get(key) or state.names.name_of(key), value) for key, value in shown]
         return Verdict(state.verdict(score), score, state.version, algorithm, state.probability(score), named)
-
-    def _names_to_show(self, example: Example) -> dict[int, str]:
-        """Return the names of features by key; the name of an encoded number has the number and its range."""
-        names = dict(zip(example.keys.tolist(), example.names, strict=True))
-        if self.state.config.encodes_numbers:
-            given = slice(example.given)
-            for key, name, value in zip(
-                example.keys[given].tolist(), example.names[given], example.values[given].tolist(), strict=True
-            ):
-                names[key] = describe(name, value)
-        return names
 
     def predict_all(self, examples: Examples) -> list[Verdict]:
         """Score several examples in one kernel call; raise BadExample if one of them is refused."""
@@ -177,8 +169,8 @@ class Tenant:
                 continue
             feedback_id = each.feedback_id or f"{_process}.{next(_numbers)}"
             result = next(appended)
-            if isinstance(result, Duplicate):
-                retries[len(results)] = Retry(feedback_id, draft, result)
+            if not isinstance(result, Outcome):
+                retries[len(results)] = Retry(feedback_id, each, draft, result)
                 results.append(FeedbackForgotten(feedback_id, result.version))  # until it is found
                 continue
             if each.feedback_id is not None:
@@ -211,8 +203,9 @@ class Tenant:
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
         make: Callable[..., FeedbackRecord] = FeedbackRecord
-        if example.given and self.state.model.numbers is not None:
-            make = partial(EncodedFeedbackRecord, given=example.given)
+        given = example.given if self.state.model.numbers is not None else 0
+        if given or feedback.replaces is not None:
+            make = partial(LongFeedbackRecord, given=given, replaces=feedback.replaces)
         record = make(
             at_milliseconds=at_milliseconds,
             label=feedback.label,
@@ -229,7 +222,8 @@ class Tenant:
             request_id=feedback.request_id,
         )
         fingerprint = fingerprint_of(record) if feedback.feedback_id is not None else ""
-        return Draft(encode(record), feedback.feedback_id, fingerprint)
+        replaces = feedback.replaces.version if feedback.replaces else ""
+        return Draft(encode(record), feedback.feedback_id, fingerprint, 0, feedback.prediction_id, replaces)
 
     def _new_names(self, example: Example) -> Sequence[str]:
         """Return a name per feature, empty where the log has it already; () if it has all."""
@@ -279,7 +273,7 @@ class Tenant:
         self.state, self.incarnation, self.chain = other.state, other.incarnation, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
         self.snapshot_tried_at, self.snapshot_not_before = other.snapshot_tried_at, other.snapshot_not_before
-        self._outcomes = None
+        self._outcomes = other._outcomes  # noqa: SLF001 - of the same class
         self.known_version = 0
 
     def _event(self, entry: Entry, version: int, chain: str) -> Event:

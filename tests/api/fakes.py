@@ -14,7 +14,7 @@ from app.learning.example import example_of
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Position
+from app.storage.metadata import Position
 from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction

@@ -8,6 +8,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - The items of a batch are typed (INTENDED, below).
 - A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels and GET /audit are new. A tenant shows `rebuilding`.
+- Feedback says which earlier label of the prediction it `replaced`.
 - New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
@@ -41,6 +42,9 @@ INTENDED = {
     # A score comes with its probability.
     "post /predict 200 application/json .probability",
     "post /predict/batch 200 application/json .results[].probability",
+    # A second label for a prediction replaces the first.
+    "post /feedback 200 application/json .replaced",
+    "post /feedback/batch 200 application/json .results[].replaced",
     # A threshold may be learnt, and a tenant says whether it is any good.
     "put /tenants/{tenant} request application/json .threshold",
     "put /tenants/{tenant} request application/json .objective",

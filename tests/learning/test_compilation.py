@@ -13,7 +13,7 @@ from app.learning.state import TenantState, advance, advance_all
 from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
 
 from app.learning.summary import top_weights
-from app.storage.event_codec import EncodedFeedbackRecord
+from app.storage.event_codec import LongFeedbackRecord
 
 state = TenantState()
 text = b'{"a": 1, "%s": 0.1234567890123456}'
@@ -41,7 +41,7 @@ for kind in (bytes, bytearray):
     encoding.predict(example), encoding.model.explain(example)
     advance(encoding, FeedbackGiven(example, 1))
 for values in (example.values, np.array([0.5, 2.0]), np.ones(2)):
-    record = EncodedFeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values), given=2)
+    record = LongFeedbackRecord(0, 1, example.keys.tobytes(), packed_values(values), given=2)
     event = decode_event(encode_event(record))
     encoding.predict(event.example)
     advance(encoding, event)

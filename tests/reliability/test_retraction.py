@@ -130,3 +130,40 @@ def test_retractions_under_feedback_lose_nothing(tmp_path: Path) -> None:
                     deployed.services[1].start()
         log = check(deployed.services, "acme", feeder)
         assert log.replayed().prequential.lifetime.examples == sum(log.feedback_ids.values()) - 6 * 13
+
+
+def test_a_second_label_replaces_the_first_whichever_worker_gets_it(tmp_path: Path) -> None:
+    with deployment(SERVER, tmp_path, number=2, workers=2) as deployed:
+        feed(deployed.services, "acme", 50)
+        one, other = deployed.services
+        predictions = [
+            one.request("POST", "/predict", json={"tenant": "acme", **item(number)}).json()["prediction_id"]
+            for number in range(20)
+        ]
+        versions = []
+        for number, prediction_id in enumerate(predictions):
+            body = {"tenant": "acme", "prediction_id": prediction_id, "moderator": "ann", "label": 1}
+            first = one.request("POST", "/feedback", json=body | {"feedback_id": f"a-{number}"})
+            assert "replaced" not in first.json()
+            versions.append(first.json()["version"])
+        items = [
+            {"prediction_id": each, "moderator": "bob", "label": -1, "feedback_id": f"b-{number}"}
+            for number, each in enumerate(predictions)
+        ]
+        answer = other.request("POST", "/feedback/batch", json={"tenant": "acme", "items": items}).json()
+        for number, result in enumerate(answer["results"]):
+            assert result["replaced"] == {
+                "version": versions[number], "label": 1, "feedback_id": f"a-{number}", "moderator": "ann",
+            }  # fmt: skip
+        again = one.request("POST", "/feedback", json={"tenant": "acme", **items[3]}).json()
+        assert again == answer["results"][3] | {"duplicate": True}
+        labels = one.request("GET", "/tenants/acme/labels?moderator=ann").json()["labels"]
+        assert {label["retracted"]["moderator"] for label in labels} == {"bob"}
+        assert len(labels) == 20
+        check_replicas(deployed, {})
+        assert (
+            stored_log(deployed.url, "acme").replayed().prequential.lifetime.examples == versions[0] + 18
+        )  # without the first settings
+        other.kill()
+        other.start()
+        check_replicas(deployed, {})

@@ -9,7 +9,8 @@ from redis.exceptions import ResponseError
 from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Appended, Draft, EventLog, Group, Position
+from app.storage.event_log import Appended, Draft, EventLog, Group
+from app.storage.metadata import Position
 from app.storage.redis_keys import keys_of
 from tests.servers import Server, cluster
 from tests.storage.connections import connected

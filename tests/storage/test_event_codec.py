@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.learning.events import FeaturesRemoved, FeedbackGiven, ReplacedLabel, Served, TenantConfigured
 from app.storage.event_codec import (
     ConfigRecord,
-    EncodedFeedbackRecord,
     FeedbackRecord,
+    LongFeedbackRecord,
     RemovalRecord,
     decode,
     encode,
@@ -38,19 +38,24 @@ def test_values_are_packed_in_the_fewest_exact_bytes(values: list[float], size: 
 
 def test_the_caller_s_features_are_counted_only_where_numbers_are_encoded() -> None:
     keys = np.array([5, 6], np.uint64).tobytes()
-    given, other = (decode(encode(record(1, 1, keys, b""))) for record in (EncodedFeedbackRecord, FeedbackRecord))
-    marked = decode(encode(EncodedFeedbackRecord(1, 1, keys, b"", given=2)))
+    given, other = (decode(encode(record(1, 1, keys, b""))) for record in (LongFeedbackRecord, FeedbackRecord))
+    marked = decode(encode(LongFeedbackRecord(1, 1, keys, b"", given=2)))
     assert [event.example.given for event in (given, other, marked) if isinstance(event, FeedbackGiven)] == [0, 0, 2]
-    assert (
-        len(msgspec.msgpack.decode(encode(FeedbackRecord(1, 1, keys, b"")))) == len(msgspec.msgpack.decode(WHOLE)) - 1
-    )
+    assert len(msgspec.msgpack.decode(encode(FeedbackRecord(1, 1, keys, b"")))) == 14  # as it always was
+
+
+def test_a_second_label_says_what_it_replaces() -> None:
+    replaced = ReplacedLabel(7, -1, "f-7", "ann")
+    event = decode(encode(LongFeedbackRecord(1, 1, b"", b"", replaces=replaced)))
+    assert isinstance(event, FeedbackGiven)
+    assert event.replaces == replaced
 
 
 @pytest.mark.parametrize("given_count", [-1, 3, (1 << 64) - 1])
 def test_more_given_features_than_there_are_is_refused(given_count: int) -> None:
     keys = np.array([5, 6], np.uint64).tobytes()
     payload = msgspec.msgpack.encode(
-        [*msgspec.msgpack.decode(encode(EncodedFeedbackRecord(1, 1, keys, b"")))[:-1], given_count]
+        [*msgspec.msgpack.decode(encode(LongFeedbackRecord(1, 1, keys, b"")))[:-2], given_count]
     )
     with pytest.raises((msgspec.MsgspecError, ValueError)):
         decode(payload)

@@ -4,7 +4,8 @@ import pytest
 
 from app.storage.client import Connection
 from app.storage.errors import StoreDamaged
-from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Group, Position, Refused, next_chain
+from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Group, Refused, next_chain
+from app.storage.metadata import Position
 from app.storage.redis_keys import SHARDS, keys_of, shard_of
 
 pytestmark = pytest.mark.anyio

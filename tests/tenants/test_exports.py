@@ -5,7 +5,7 @@ import pytest
 from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, replay
-from app.storage.event_log import Position
+from app.storage.metadata import Position
 from app.tenants.errors import TooManyExports
 from app.tenants.snapshotter import Exports
 from app.tenants.tenant import Tenant

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.learning.state import Outcome
+from app.learning.events import Outcome
 from app.storage.client import connect
 from app.storage.outcomes import GivenOutcome, OutcomeStore
 from app.storage.redis_keys import keys_of

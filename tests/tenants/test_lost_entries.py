@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.learning.snapshot.model_file import load
-from app.storage.event_log import Entry, Position
+from app.storage.event_log import Entry
+from app.storage.metadata import Position
 from app.tenants.cache import ENTRY_OVERHEAD_BYTES, RecentEntries
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, lose, replayed, worker

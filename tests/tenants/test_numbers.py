@@ -7,7 +7,7 @@ import pytest
 
 from app.learning.example import example_of, joined
 from app.storage.client import connect
-from app.storage.event_codec import EncodedFeedbackRecord, decode_record
+from app.storage.event_codec import LongFeedbackRecord, decode_record
 from app.storage.event_log import EventLog
 from app.tenants.tenant import Feedback
 from tests.servers import Server
@@ -55,5 +55,5 @@ async def test_only_tenants_with_encoded_numbers_have_the_new_record(store: Serv
     log = EventLog(connection, 60)
     raw, encoded = [[decode_record(each.payload) for each in await log.read(name, 0, 9)] for name in ("raw", "encoded")]
     await connection.aclose()
-    assert [isinstance(each, EncodedFeedbackRecord) for each in raw] == [False] * 3
-    assert [each.given if isinstance(each, EncodedFeedbackRecord) else 0 for each in encoded] == [0, 3, 3, 0]
+    assert [isinstance(each, LongFeedbackRecord) for each in raw] == [False] * 3
+    assert [each.given if isinstance(each, LongFeedbackRecord) else 0 for each in encoded] == [0, 3, 3, 0]

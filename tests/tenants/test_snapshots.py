@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from app.storage.client import connect
-from app.storage.event_log import Draft, EventLog, Group, Position
+from app.storage.event_log import Draft, EventLog, Group
+from app.storage.metadata import Position
 from app.storage.redis_keys import keys_of
 from app.tenants import snapshotter
 from app.tenants.errors import SnapshotBusy, TenantDamaged

@@ -106,6 +106,15 @@ class ServedVerdict(Struct, frozen=True):
     score: Number
 
 
+class EarlierLabel(Struct, frozen=True):
+    """The earlier label of the prediction, which this one replaced."""
+
+    version: int
+    label: Label
+    feedback_id: str | None
+    moderator: str | None
+
+
 class LearntFeedback(Struct, frozen=True):
     """The answer of /feedback."""
 
@@ -121,6 +130,7 @@ class LearntFeedback(Struct, frozen=True):
     reason: str | None
     served: ServedVerdict | None
     cut: Sequence[str] | UnsetType = UNSET
+    replaced: EarlierLabel | UnsetType = UNSET
 
 
 class Predictions(Struct, frozen=True):

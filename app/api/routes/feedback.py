@@ -19,6 +19,7 @@ from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
 from app.api.fast_path.inputs import FEEDBACK_INPUTS, check_id, check_ids, check_tenant_name, example_from, kept_example
 from app.api.fast_path.mails import mail_with_label
 from app.api.fast_path.messages import (
+    EarlierLabel,
     FeedbackItem,
     LearntFeedback,
     ServedVerdict,
@@ -58,7 +59,7 @@ Resolved = Feedback | LearntFeedback | Exception  # to be learnt, answered alrea
     summary="Learn one label",
     description="Says what an input was. The answer comes when the label is in the log and learnt, so it cannot be "
     "lost. Send the input, as for `/predict`, or the `prediction_id` of its prediction. With a `feedback_id`, a retry "
-    "is harmless.",
+    "is harmless. A second label for a prediction replaces the first, as if that had never been given.",
     dependencies=[needs("feedback")],
     response_model=FeedbackResponse,
     response_description="What the label did.",
@@ -67,6 +68,7 @@ Resolved = Feedback | LearntFeedback | Exception  # to be learnt, answered alrea
         *USING_TENANT,
         problems.FEEDBACK_CONFLICT,
         problems.FEEDBACK_FORGOTTEN,
+        problems.LABEL_TOO_OLD,
         problems.PREDICTION_EXPIRED,
         problems.TOO_MANY_LABELS,
         problems.UPDATE_VETOED,
@@ -277,4 +279,5 @@ def _answer(
         duplicate=given.duplicate,
         reason=None if outcome.updated else outcome.refused or (NO_LOSS if is_finite else NOT_FINITE),
         served=ServedVerdict(served.label, served.score) if served else None,  # type: ignore[arg-type]  # 1 or -1
+        replaced=EarlierLabel(*msgspec.structs.astuple(outcome.replaced)) if outcome.replaced else UNSET,
     )

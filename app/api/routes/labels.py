@@ -37,7 +37,8 @@ MAX_PAGE = 1000
 MAX_VERSION = 10**15
 ROWS_AT_ONCE = 500
 TYPES = {"csv": b"text/csv; charset=utf-8", "jsonl": NDJSON.encode()}
-COLUMNS = [name for name in LabelResponse.model_fields if name != "retracted"]
+COLUMNS = [name for name in LabelResponse.model_fields if name not in {"replaced", "retracted"}]
+OF_REPLACED = ("version", "label", "feedback_id", "moderator")
 OF_RETRACTION = ("version", "at", "reason", "moderator", "key_id")
 
 
@@ -170,11 +171,13 @@ async def _rows(found: AsyncIterator[LabelResponse], kind: str) -> AsyncGenerato
     text = io.StringIO()
     writer = csv.writer(text)
     if kind == "csv":
-        writer.writerow([*COLUMNS, *(f"retracted_{name}" for name in OF_RETRACTION)])
+        replaced = (f"replaced_{name}" for name in OF_REPLACED)
+        writer.writerow([*COLUMNS, *replaced, *(f"retracted_{name}" for name in OF_RETRACTION)])
     count = 0
     async for label in found:
         if kind == "csv":
             row = [getattr(label, name) for name in COLUMNS]
+            row += [getattr(label.replaced, name, None) for name in OF_REPLACED]
             writer.writerow([*row, *(getattr(label.retracted, name, None) for name in OF_RETRACTION)])
         else:
             text.write(label.model_dump_json() + "\n")

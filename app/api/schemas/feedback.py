@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, SkipValidation
 
 from app.api.schemas.inputs import InputItem
+from app.api.schemas.labels import EarlierLabelResponse
 from app.api.schemas.names import Id, Number, RequestModel, ResponseModel, TenantName, optional
 from app.api.schemas.predictions import NO_CUT, Cut, Label
 from app.api.schemas.problems import ItemErrorResponse
@@ -59,6 +60,7 @@ class FeedbackResponse(ResponseModel):
     reason: Annotated[str | None, Field(description="Why no weight changed.")]
     served: ServedResponse | None
     cut: Cut = NO_CUT
+    replaced: EarlierLabelResponse = optional("The first label of the prediction, if this one replaced it.")
 
 
 class FeedbackBatchResponse(ResponseModel):

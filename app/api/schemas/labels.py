@@ -18,6 +18,15 @@ class RetractionOfLabel(ResponseModel):
     key_id: str | None
 
 
+class EarlierLabelResponse(ResponseModel):
+    """The first label of a prediction, which a second one replaced."""
+
+    version: int
+    label: int
+    feedback_id: str | None
+    moderator: str | None
+
+
 class LabelResponse(ResponseModel):
     """A label: who gave it when (milliseconds since 1970), and what had been answered for the prediction."""
 
@@ -32,6 +41,9 @@ class LabelResponse(ResponseModel):
     served_label: int | None
     served_score: Number
     served_at: int | None
+    replaced: Annotated[
+        EarlierLabelResponse | None, Field(description="The earlier label of the prediction, which this one replaced.")
+    ]
     retracted: Annotated[RetractionOfLabel | None, Field(description="How it was taken back; null: it stands.")]
 
     @classmethod
@@ -58,6 +70,7 @@ class LabelResponse(ResponseModel):
             served_label=label.served_label,
             served_score=label.served_score,
             served_at=label.served_at_milliseconds,
+            replaced=EarlierLabelResponse.model_validate(label.replaces) if label.replaces else None,
             retracted=taken_back,
         )
 

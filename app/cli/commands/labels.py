@@ -10,7 +10,7 @@ from app.cli.client import Client
 from app.cli.commands.export_tenant import PIECE_BYTES, TIMEOUT_SECONDS, add_service
 from app.cli.output import print_table, warn
 
-HEADS: Final = ("time (UTC)", "label", "moderator", "key", "feedback_id", "answered", "taken back")
+HEADS: Final = ("time (UTC)", "label", "moderator", "key", "feedback_id", "answered", "replaced", "taken back")
 NAMES: Final = {1: "anomaly", -1: "normal"}
 FILTERS: Final = ("moderator", "key_id", "feedback_id", "prediction_id", "label", "since", "until", "retracted")
 PAGE: Final = 1000
@@ -68,7 +68,7 @@ def _print_file(client: Client, path: str) -> None:
 
 
 def _cells(label: dict[str, Any]) -> tuple[str, ...]:
-    taken_back = label["retracted"]
+    replaced, taken_back = label["replaced"], label["retracted"]
     return (
         _time(label["at"]),
         NAMES[label["label"]],
@@ -76,6 +76,7 @@ def _cells(label: dict[str, Any]) -> tuple[str, ...]:
         label["key_id"] or "-",
         label["feedback_id"] or "-",
         NAMES.get(label["served_label"], "-"),
+        f"{NAMES[replaced['label']]} of {replaced['moderator'] or 'before'}" if replaced else "-",
         f"{_time(taken_back['at'])} {taken_back['reason'] or ''}".rstrip() if taken_back else "-",
     )
 

@@ -1,13 +1,15 @@
--- Append events to a tenant's log, except those whose feedback_id was used before.
+-- Append events to a tenant's log, except those whose feedback_id was used before, and second labels of a prediction.
 -- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none; the headers of the
 --       snapshots for an event that takes back labels)
 -- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
 --       records, then for each event: fingerprint ('' without feedback_id; 'retracts' and the first version that it
---       takes back), payload
+--       takes back), payload, '' or the prediction that it labels: its block, its place there, and the version of the
+--       label that this one replaces ('' for none, 'any' to append it in any case)
 -- Returns {'unreachable'} if no state is left from before the labels that an event takes back
+--       | {'changed'} if a label that is to be replaced is not that of its prediction, or its feedback_id was used
 --       | {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
 --       | {'appended', version and chain before, then for each event: its chain, or of the earlier event
---          {'version fingerprint', its outcome or nil: see outcomes.lua}}
+--          {'version fingerprint', its outcome or nil: see outcomes.lua}, or the version of the label of its prediction}
 local RETRACTS = string.byte('r')
 local tenant, mine, applied, expected, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'version', 'chain', 'was')
@@ -36,16 +38,36 @@ local function drop_snapshots(headers, first)
   return true
 end
 
-local answers = {'appended', version, chain}
+local function place_of(prediction)
+  -- The hash of the labels of a block of predictions, the field of this one, and what its label may be.
+  local block, place, replaced = string.match(prediction, '^(%S+) (%S+) (%S*)$')
+  local labels = string.format('%s:labels:%s:%s', string.sub(KEYS[2], 1, -5), string.sub(mine, 1, 8), block)
+  return labels, place, replaced, block
+end
+
+local function label_of(labels, place)
+  local number = redis.pcall('HGET', labels, place)
+  return type(number) == 'string' and tonumber(number)
+end
+
 for i = 4, #KEYS do
-  local mark = ARGV[2 * i - 2]
+  local prediction = ARGV[3 * i - 4]
+  if string.match(prediction, '%d$') then
+    local labels, place, replaced = place_of(prediction)
+    local is_used = ARGV[3 * i - 6] ~= '' and redis.call('EXISTS', KEYS[i]) == 1
+    if is_used or label_of(labels, place) ~= tonumber(replaced) then return {'changed'} end
+  end
+end
+for i = 4, #KEYS do
+  local mark = ARGV[3 * i - 6]
   if string.byte(mark) == RETRACTS and not drop_snapshots(KEYS[i], tonumber(string.match(mark, '%d+'))) then
     return {'unreachable'}
   end
 end
+local answers = {'appended', version, chain}
 local before = version
 for i = 4, #KEYS do
-  local fingerprint, payload = ARGV[2 * i - 2], ARGV[2 * i - 1]
+  local fingerprint, payload, prediction = ARGV[3 * i - 6], ARGV[3 * i - 5], ARGV[3 * i - 4]
   -- A damaged record must not end the script between two events: nothing takes back what it has written. So it counts
   -- as none, and is replaced.
   local retracts = string.byte(fingerprint) == RETRACTS
@@ -55,7 +77,13 @@ for i = 4, #KEYS do
     local block = string.format(':outcomes:%s:%.0f', string.sub(mine, 1, 8), math.floor(number / 128))
     local outcome = redis.pcall('HGET', string.sub(KEYS[2], 1, -5) .. block, string.format('%.0f', number % 128))
     answers[i] = {used, type(outcome) == 'string' and outcome}
-  else
+  end
+  local labels, place, replaced, block
+  if not number and prediction ~= '' then
+    labels, place, replaced, block = place_of(prediction)
+    answers[i] = replaced == '' and label_of(labels, place) or nil
+  end
+  if not answers[i] then
     version = version + 1
     chain = redis.sha1hex(chain .. payload)
     redis.call('XADD', KEYS[2], '0-' .. string.format('%.0f', version), 'p', payload, 'c', chain)
@@ -63,6 +91,11 @@ for i = 4, #KEYS do
       redis.call('HSET', KEYS[1], 'retracted', string.format('%.0f', version))
     elseif fingerprint ~= '' then
       redis.call('SET', KEYS[i], string.format('%.0f ', version) .. fingerprint, 'PX', keep)
+    end
+    if labels then
+      redis.pcall('HSET', labels, place, string.format('%.0f', version))
+      local left = redis.call('PTTL', string.sub(KEYS[2], 1, -5) .. ':pending:' .. block)
+      redis.call('PEXPIRE', labels, math.max(tonumber(keep), left))
     end
     answers[i] = chain
   end

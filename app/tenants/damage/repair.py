@@ -15,7 +15,8 @@ import msgspec
 
 from app.learning.state import TenantState, advance_all
 from app.storage.event_codec import decode_all
-from app.storage.event_log import Entry, Position, next_chain
+from app.storage.event_log import Entry, next_chain
+from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import StoredTenant, TenantStore
 from app.tenants.damage.assessment import Assessment, assess

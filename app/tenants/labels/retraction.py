@@ -7,6 +7,7 @@ first of these labels, without them. Meanwhile predictions continue from the old
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -74,16 +75,16 @@ class Retractions:
     replayer: Replayer
     snapshotter: Snapshotter
     telemetry: Telemetry
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def preview(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
         """Say what a retraction would do, and change nothing."""
-        async with self._turn:
+        async with self.turn:
             return await self._preview(tenant, wanted, asked)
 
     async def retract(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
         """Take labels back, and return when the state of this worker is without them."""
-        async with self._turn:
+        async with self.turn:
             return await self._retract(tenant, wanted, asked)
 
     async def _preview(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> Retracted:
@@ -91,7 +92,7 @@ class Retractions:
         before = Accuracy.of(tenant.state)
         if not labels:
             return Retracted(tenant.state.version, [], already, before, before)
-        await self._check_reach(tenant.name, labels[0].version)
+        await self.check_reach(tenant.name, labels[0].version)
         without = frozenset(label.hash for label in labels)
         loaded = await self.replayer.recovery.load(tenant.name, left_out=without, before=labels[0].version)
         if loaded.tenant is None or loaded.tenant.incarnation != tenant.incarnation:
@@ -112,24 +113,13 @@ class Retractions:
         return Retracted(version, labels, already, before, Accuracy.of(tenant.state))
 
     async def _append(self, tenant: Tenant, labels: list[StoredLabel], asked: Asked) -> int:
-        first = labels[0].version
-        record = RetractionRecord(
-            at_milliseconds=time.time_ns() // 1_000_000,
-            first_version=first,
-            labels=[label.hash for label in labels],
-            reason=asked.reason,
-            moderator=asked.moderator,
-            key_id=asked.key_id,
-            request_id=asked.request_id,
-        )
-        draft = Draft(encode(record), retracts=first)
-        (answer,) = await self.log.append([Group(tenant.name, tenant.position, [draft])])
+        (answer,) = await self.log.append([Group(tenant.name, tenant.position, [draft_of(labels, asked)])])
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, Appended):
             return answer.after.version
         if answer.why == UNREACHABLE:
-            await self._check_reach(tenant.name, first)
+            await self.check_reach(tenant.name, labels[0].version)
         raise LogReplaced(tenant.name)
 
     async def _find(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> tuple[list[StoredLabel], int]:
@@ -142,7 +132,7 @@ class Retractions:
         labels = [label for label in fitting if label.hash not in stored.retracted]
         return labels, len(fitting) - len(labels)
 
-    async def _check_reach(self, name: str, first: int) -> None:
+    async def check_reach(self, name: str, first: int) -> None:
         """Raise RetractionTooOld if no state from before a version can be rebuilt."""
         versions = await self.snapshots.versions(name)
         oldest = await self.log.read(name, 0, 1)
@@ -153,6 +143,21 @@ class Retractions:
             f"the first of these labels is version {first:,}, and the oldest kept snapshot of tenant {name!r} is "
             f"{reach}: only later labels can be taken back"
         )
+
+
+def draft_of(labels: Sequence[StoredLabel], asked: Asked) -> Draft:
+    """Return the event that takes back these labels."""
+    first = min(label.version for label in labels)
+    record = RetractionRecord(
+        at_milliseconds=time.time_ns() // 1_000_000,
+        first_version=first,
+        labels=[label.hash for label in labels],
+        reason=asked.reason,
+        moderator=asked.moderator,
+        key_id=asked.key_id,
+        request_id=asked.request_id,
+    )
+    return Draft(encode(record), retracts=first)
 
 
 def _check_all_found(stored: StoredLabels, wanted: LabelFilter) -> None:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 import msgspec
 
 from app.learning.errors import SluiceError
-from app.storage.event_codec import FeedbackRecord, Record, RetractionRecord, decode_record, is_retraction, label_hash
+from app.learning.events import ReplacedLabel
+from app.storage.event_codec import (
+    FeedbackRecord,
+    LongFeedbackRecord,
+    Record,
+    RetractionRecord,
+    decode_record,
+    is_retraction,
+    label_hash,
+)
 from app.storage.event_log import Entry, EventLog
 
 READ_AT_ONCE = 512  # decoding these takes about a millisecond
@@ -37,6 +46,7 @@ class StoredLabel(msgspec.Struct, frozen=True):
     served_label: int | None
     served_score: float | None
     served_at_milliseconds: int | None
+    replaces: ReplacedLabel | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +128,13 @@ def _record(entry: Entry) -> Record | None:
         return None  # damage is reported when the tenant is loaded
 
 
+async def label_at(log: EventLog, name: str, version: int) -> StoredLabel | None:
+    """Return the label of a version; None if the log does not reach back so far, or it is no label."""
+    entries = await log.read(name, version - 1, 1)
+    record = _record(entries[0]) if entries and entries[0].version == version else None
+    return _label(entries[0], record) if isinstance(record, FeedbackRecord) else None
+
+
 def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
     return StoredLabel(
         entry.version,
@@ -132,6 +149,7 @@ def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
         record.served_label,
         record.served_score,
         record.served_at_milliseconds,
+        record.replaces if isinstance(record, LongFeedbackRecord) else None,
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.storage.event_codec import FeedbackRecord, RetractionRecord, decode_record, fingerprint_of
-from app.storage.event_log import UNREACHABLE, Appended, Draft, Entry, EventLog, Group, Position, Refused
+from app.storage.event_log import ANY, UNREACHABLE, Appended, Draft, Entry, EventLog, Group, Refused
+from app.storage.metadata import Position
 from app.tenants.cache import RecentEntries
 from app.tenants.recovery import follows
 
@@ -119,8 +120,9 @@ def _last_common_version(log: Sequence[Entry], stored: Position, ours: Sequence[
 def draft_of(entry: Entry) -> Draft:
     """Return the draft that an entry was made from."""
     record = decode_record(entry.payload)
-    if isinstance(record, FeedbackRecord) and record.feedback_id is not None:
-        return Draft(entry.payload, record.feedback_id, fingerprint_of(record))
+    if isinstance(record, FeedbackRecord):
+        fingerprint = fingerprint_of(record) if record.feedback_id is not None else ""
+        return Draft(entry.payload, record.feedback_id, fingerprint, 0, record.prediction_id, ANY)
     if isinstance(record, RetractionRecord):
         return Draft(entry.payload, retracts=record.first_version)
     return Draft(entry.payload)

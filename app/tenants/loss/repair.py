@@ -23,7 +23,8 @@ from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState
 from app.storage.errors import StoreUnavailable
-from app.storage.event_log import Draft, Entry, EventLog, Meta, Position
+from app.storage.event_log import Draft, Entry, EventLog
+from app.storage.metadata import Meta, Position
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import EndedIncarnations, RecentEntries

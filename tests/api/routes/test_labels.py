@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.learning.events import ReplacedLabel
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 from tests.api.conftest import Service
 
@@ -29,6 +30,7 @@ def stored(version: int) -> StoredLabel:
         served_label=-1 if version % 5 else None,
         served_score=-0.5 if version % 5 else None,
         served_at_milliseconds=None,
+        replaces=ReplacedLabel(version - 1, 1, f"f-{version - 1}", "bob") if version % 7 == 0 else None,
     )
 
 
@@ -62,7 +64,7 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
     assert label == {
         "version": 8, "at": 1_794_992_408_000, "label": 1, "feedback_id": "f-8", "prediction_id": "p-4",
         "moderator": "ann", "key_id": None, "request_id": "r", "served_label": -1, "served_score": -0.5,
-        "served_at": None,
+        "served_at": None, "replaced": None,
         "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9"},
     }  # fmt: skip
 

@@ -1,0 +1,138 @@
+"""A second label for a prediction takes the place of the first: one append takes that back, and learns the new one."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from app.learning.errors import SluiceError
+from app.learning.events import Outcome, ReplacedLabel
+from app.storage.event_log import CHANGED, Appended, Draft, Duplicate, Entry, EventLog, Group, Labelled
+from app.telemetry.counters import Telemetry
+from app.tenants.errors import LogReplaced, RetractionTooOld
+from app.tenants.labels.retraction import Asked, Retractions, draft_of
+from app.tenants.labels.stored_labels import StoredLabel, label_at
+from app.tenants.log_follower import Replayer
+from app.tenants.log_writer import OWN, count_label
+from app.tenants.tenant import Feedback, Retry, Tenant
+
+ATTEMPTS = 5
+REASON = "replaced by a second label for the prediction"
+
+Result = Outcome | Duplicate | SluiceError
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A second label, and the one that it takes back: None if that was taken back before."""
+
+    place: int
+    feedback: Feedback
+    draft: Draft
+    label: StoredLabel | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replacements:
+    """Learns second labels, those of one request together, because each append loads the tenant again."""
+
+    log: EventLog
+    replayer: Replayer
+    retractions: Retractions
+    telemetry: Telemetry
+
+    async def replace(self, tenant: Tenant, second: Sequence[Retry]) -> list[Result]:
+        """Learn labels whose predictions have one; return outcomes, earlier uses of a feedback_id, and errors."""
+        results: dict[int, Result] = {}
+        async with self.retractions.turn:
+            for places in _rounds(second):
+                results |= await self._replace(tenant, {place: second[place] for place in places})
+        return [results[place] for place in range(len(second))]
+
+    async def _replace(self, tenant: Tenant, second: dict[int, Retry]) -> dict[int, Result]:
+        """Learn at most one label for each prediction."""
+        results: dict[int, Result] = {}
+        for _ in range(ATTEMPTS):
+            changes = []
+            for place, retry in second.items():
+                try:
+                    changes.append(await self._change(tenant, place, retry))
+                except SluiceError as error:
+                    results[place] = error
+            if (learnt := await self._append(tenant, changes)) is not None:
+                return results | learnt
+            # Others have labelled these predictions meanwhile.
+            second = {change.place: second[change.place] for change in changes}
+            assert tenant.writer is not None
+            answers = await tenant.writer.append(tenant, [retry.draft for retry in second.values()])
+            found = dict(zip(second, answers, strict=True))
+            results |= {place: answer for place, answer in found.items() if not isinstance(answer, Labelled)}
+            second = {
+                place: msgspec.structs.replace(second[place], earlier=answer)
+                for place, answer in found.items()
+                if isinstance(answer, Labelled)
+            }
+        return results | dict.fromkeys(second, LogReplaced(tenant.name))
+
+    async def _change(self, tenant: Tenant, place: int, retry: Retry) -> Change:
+        """Find the label to replace, and make the event that does it."""
+        version, feedback = retry.earlier.version, retry.feedback
+        label = await label_at(self.log, tenant.name, version)
+        if label is None:
+            raise RetractionTooOld(
+                f"prediction {feedback.prediction_id!r} has a label, version {version:,}, which the log does not have "
+                "any more, so it cannot be replaced"
+            )
+        is_other = label.prediction_id != feedback.prediction_id
+        if is_other or label.hash in await self.replayer.recovery.retracted_behind(tenant.name, version):
+            label = None
+        else:
+            await self.retractions.check_reach(tenant.name, version)
+            earlier = ReplacedLabel(version, label.label, label.feedback_id, label.moderator)
+            feedback = msgspec.structs.replace(feedback, replaces=earlier)
+        draft = msgspec.structs.replace(tenant.draft(feedback, time.time_ns() // 1_000_000), replaces=version)
+        return Change(place, feedback, draft, label)
+
+    async def _append(self, tenant: Tenant, changes: Sequence[Change]) -> dict[int, Result] | None:
+        """Append and learn; None if one of the predictions has another label by now."""
+        if not changes:
+            return {}
+        replaced = [change.label for change in changes if change.label is not None]
+        retraction = [draft_of(replaced, _asked(changes))] if replaced else []
+        drafts = [*retraction, *(change.draft for change in changes)]
+        (answer,) = await self.log.append([Group(tenant.name, tenant.position, drafts)])
+        if isinstance(answer, Exception):
+            raise answer
+        if not isinstance(answer, Appended):
+            if answer.why == CHANGED:
+                return None
+            raise LogReplaced(tenant.name)
+        self.telemetry.labels_retracted += len(replaced)
+        await self.replayer.catch_up(tenant, answer.after.version)
+        entries = answer.results[len(retraction) :]
+        return {change.place: _result(tenant, entry) for change, entry in zip(changes, entries, strict=True)}
+
+
+def _rounds(second: Sequence[Retry]) -> list[list[int]]:
+    """Split labels so that no round has two for one prediction; return their places."""
+    of_prediction: defaultdict[str | None, list[int]] = defaultdict(list)
+    for place, retry in enumerate(second):
+        of_prediction[retry.feedback.prediction_id].append(place)
+    count = max(map(len, of_prediction.values()))
+    return [[places[k] for places in of_prediction.values() if k < len(places)] for k in range(count)]
+
+
+def _asked(changes: Sequence[Change]) -> Asked:
+    """Say who replaces labels: their moderator, if it is one, and the key."""
+    moderators = {change.feedback.moderator for change in changes}
+    first = changes[0].feedback
+    return Asked(REASON, moderators.pop() if len(moderators) == 1 else None, first.key_id, first.request_id)
+
+
+def _result(tenant: Tenant, entry: Entry | Duplicate | Labelled) -> Outcome | Duplicate:
+    outcome = tenant.outcome_of(entry.version)
+    if outcome is None or not isinstance(entry, Entry):  # so many labels came that it was not remembered
+        return Duplicate(entry.version, OWN)
+    count_label(tenant, entry.payload, outcome)
+    return outcome
