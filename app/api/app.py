@@ -29,6 +29,7 @@ from app.api.routes import (
     metrics,
     models,
     predict,
+    predictions,
     tenants,
 )
 from app.telemetry.counters import Requests
@@ -36,7 +37,21 @@ from app.telemetry.counters import Requests
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
 ROUTERS = [
     module.router
-    for module in (predict, feedback, batch, features, tenants, labels, models, keys, audit, health, metrics, docs)
+    for module in (
+        predict,
+        feedback,
+        batch,
+        features,
+        tenants,
+        labels,
+        predictions,
+        models,
+        keys,
+        audit,
+        health,
+        metrics,
+        docs,
+    )
 ]
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, RoleRoute)]

@@ -12,6 +12,7 @@ from app.auth.label_rate import LabelRates
 from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
+from app.learning.example import Example
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
@@ -48,6 +49,12 @@ class TenantRegistry(Protocol):
         self, name: str, wanted: LabelFilter, before: int | None = None
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
+
+    async def labelled_example(self, name: str, version: int) -> Example | None:
+        """Return what was labelled by the event of a version; None if the log does not have it any more."""
+
+    async def as_of(self, name: str, version: int) -> Tenant | None:
+        """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

@@ -13,6 +13,7 @@ from app.api.fast_path.http import read_binary
 from app.auth.errors import Forbidden
 from app.auth.keys import Key
 from app.learning.config import Value
+from app.learning.example import Example
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.registry import ListedTenant, Readiness
@@ -140,6 +141,14 @@ class CallerTenants:
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
         return await self._tenants.labels(self.own(name), wanted, before)
+
+    async def labelled_example(self, name: str, version: int) -> Example | None:
+        """Return what was labelled by the event of a version; None if the log does not have it any more."""
+        return await self._tenants.labelled_example(self.own(name), version)
+
+    async def as_of(self, name: str, version: int) -> Tenant | None:
+        """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
+        return await self._tenants.as_of(self.own(name), version)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

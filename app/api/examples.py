@@ -129,6 +129,26 @@ RETRACTED = {
     "before": RATES,
     "after": RATES | {"examples": 999, "balanced_accuracy": 0.93, "sensitivity": 0.92},
 }
+EXPLAINED = {
+    "label": -1,
+    "score": -0.2,
+    "probability": 0.08,
+    "version": 1220,
+    "explanation": [{"feature": "token:free", "contribution": 0.31}],
+}
+PREDICTION = {
+    "prediction_id": LABEL["prediction_id"],
+    "tenant": TENANT,
+    "label": -1,
+    "score": -0.2,
+    "version": 1220,
+    "at": 1_794_879_990_000,
+    "features": {"token:free": 1.0},
+    "then": EXPLAINED,
+    "then_unknown": None,
+    "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
+    "labels": [LABEL],
+}
 SNAPSHOT = {
     "tenant": TENANT,
     "version": 1235,

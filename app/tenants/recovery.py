@@ -109,6 +109,21 @@ class Recovery:
             applied = [(entry, tenant.apply(entry)) for entry in entries]
             yield [each for each in applied if label_hash(each[0].payload) not in tenant.left_out]
 
+    async def at(self, name: str, incarnation: str, version: int) -> Tenant | None:
+        """Return a copy of the tenant as it was at a version; None if the log does not reach back so far."""
+        earlier = [each for each in await self.snapshots.versions(name) if each <= version]
+        tenant = await self._start(name, Position(incarnation, version + 1, ""), earlier)
+        tenant.left_out = await self.retracted_behind(name, tenant.state.version, version)
+        try:
+            while (missing := version - tenant.state.version) > 0:
+                entries = await self.log.read(name, tenant.state.version, min(ENTRIES_AT_ONCE, missing))
+                if not entries:
+                    return None
+                tenant.apply_all(entries)
+        except LogReplaced:  # its beginning is trimmed
+            return None
+        return tenant
+
     async def _load(
         self,
         name: str,

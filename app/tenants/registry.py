@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
 from app.learning.events import Outcome
+from app.learning.example import Example
 from app.learning.snapshot.model_file import load
 from app.storage.client.durability import StoreStatus
 from app.storage.embedded.append_only_file import read_notes
@@ -21,7 +22,7 @@ from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.retraction import Asked, Retracted, Retractions
-from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, latest_labels
+from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, example_at, latest_labels
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
@@ -210,6 +211,17 @@ class Tenants:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
         await self.hold(name, create=False)
         return latest_labels(self._log, name, wanted, before)
+
+    async def labelled_example(self, name: str, version: int) -> Example | None:
+        """Return what was labelled by the event of a version; None if the log does not have it any more."""
+        tenant = await self.hold(name, create=False)
+        return await example_at(self._log, name, version, tenant.state.names)
+
+    async def as_of(self, name: str, version: int) -> Tenant | None:
+        """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
+        tenant = await self.hold(name, create=False)
+        async with self._retractions.turn:  # one such copy at a time
+            return await self._retractions.replayer.recovery.at(name, tenant.incarnation, version)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""

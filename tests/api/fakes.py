@@ -10,7 +10,7 @@ from app.features.extraction import Extraction
 from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
-from app.learning.example import example_of
+from app.learning.example import Example, example_of
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.errors import StoreUnavailable
@@ -54,6 +54,8 @@ class FakeTenants:
         self.auto_create = True
         self.damaged = ""
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
+        self.labelled: dict[int, Example] = {}  # by version
+        self.copies: dict[int, Tenant] = {}
         self.retractions: list[tuple[str, LabelFilter, Asked, bool]] = []
 
     def held(self, name: str, /) -> Tenant | None:
@@ -103,6 +105,14 @@ class FakeTenants:
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         await self.hold(name, create=False)
         return _fitting(self.given_labels, wanted, before)
+
+    async def labelled_example(self, name: str, version: int) -> Example | None:
+        await self.hold(name, create=False)
+        return self.labelled.get(version)
+
+    async def as_of(self, name: str, version: int) -> Tenant | None:
+        await self.hold(name, create=False)
+        return self.copies.get(version)
 
     async def export(self, name: str) -> AsyncGenerator[bytes, None]:
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])

@@ -28,7 +28,7 @@ ROUTES = {
     "post /predict", "post /feedback", "post /predict/batch", "post /feedback/batch", "get /tenants",
     "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
-    "post /tenants/{tenant}/retract", "get /tenants/{tenant}/labels", "get /audit",
+    "post /tenants/{tenant}/retract", "get /tenants/{tenant}/labels", "get /audit", "get /predictions/{prediction_id}",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
 }  # fmt: skip

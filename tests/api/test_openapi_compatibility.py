@@ -7,7 +7,8 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
 - A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
-- POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels and GET /audit are new. A tenant shows `rebuilding`.
+- POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels, GET /predictions/{prediction_id} and GET /audit are new.
+  A tenant shows `rebuilding`.
 - Feedback says which earlier label of the prediction it `replaced`.
 - New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
@@ -29,7 +30,12 @@ NEW: Document = msgspec.json.decode(msgspec.json.encode(new_app().openapi()))
 OPERATIONS = [(path, method) for path, methods in OLD["paths"].items() for method in methods]
 each_operation = pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=[f"{m} {p}" for p, m in OPERATIONS])
 
-ADDED = {"/tenants/{tenant}/retract": {"post"}, "/tenants/{tenant}/labels": {"get"}, "/audit": {"get"}}
+ADDED = {
+    "/tenants/{tenant}/retract": {"post"},
+    "/tenants/{tenant}/labels": {"get"},
+    "/predictions/{prediction_id}": {"get"},
+    "/audit": {"get"},
+}
 # Fields that differ on purpose, by their place.
 INTENDED = {
     # The items of a batch are typed, so that a generated client has models for them. They are still checked one by one.

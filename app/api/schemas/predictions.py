@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SkipValidation
 
 from app.api.schemas.inputs import InputItem
+from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName
 from app.api.schemas.problems import ItemErrorResponse
 
@@ -69,6 +70,34 @@ class PredictResponse(ResponseModel):
     ]
     explanation: Annotated[list[ContributionResponse], Field(default_factory=list)]
     cut: Cut = NO_CUT
+
+
+class ExplainedResponse(ResponseModel):
+    """A verdict and its reasons, the largest first, by the model of a version."""
+
+    label: Label
+    score: Number
+    probability: float | None
+    version: int
+    explanation: list[ContributionResponse]
+
+
+class PredictionResponse(ResponseModel):
+    """A prediction: as it was answered (`at` is in milliseconds since 1970), why then, why now, and its labels."""
+
+    prediction_id: str
+    tenant: str
+    label: Label | None
+    score: Number
+    version: Annotated[int | None, Field(description="Of the model that answered; null if the input is not kept.")]
+    at: int | None
+    features: Annotated[
+        dict[str, float] | None, Field(description="What was scored: kept for a while, then only with a label.")
+    ]
+    then: Annotated[ExplainedResponse | None, Field(description="Why it was answered so.")]
+    then_unknown: Annotated[str | None, Field(description="Why `then` is null.")]
+    now: Annotated[ExplainedResponse | None, Field(description="What the model would answer now.")]
+    labels: Annotated[list[LabelResponse], Field(description="The newest first; at most 100.")]
 
 
 class PredictBatchResponse(ResponseModel):

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 import msgspec
 
 from app.learning.errors import SluiceError
-from app.learning.events import ReplacedLabel
+from app.learning.events import FeedbackGiven, ReplacedLabel
+from app.learning.example import Example
+from app.learning.names import Names
 from app.storage.event_codec import (
     FeedbackRecord,
     LongFeedbackRecord,
     Record,
     RetractionRecord,
+    decode,
     decode_record,
     is_retraction,
     label_hash,
@@ -133,6 +136,15 @@ async def label_at(log: EventLog, name: str, version: int) -> StoredLabel | None
     entries = await log.read(name, version - 1, 1)
     record = _record(entries[0]) if entries and entries[0].version == version else None
     return _label(entries[0], record) if isinstance(record, FeedbackRecord) else None
+
+
+async def example_at(log: EventLog, name: str, version: int, names: Names) -> Example | None:
+    """Return what was labelled by the event of a version, with the names that the tenant knows; None if it is gone."""
+    entries = await log.read(name, version - 1, 1)
+    event = decode(entries[0].payload) if entries and entries[0].version == version else None
+    if not isinstance(event, FeedbackGiven):
+        return None
+    return msgspec.structs.replace(event.example, names=[names.name_of(key) for key in event.example.keys.tolist()])
 
 
 def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
