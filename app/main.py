@@ -36,6 +36,7 @@ from app.storage.audit_log import AuditLog
 from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
+from app.storage.deleted_tenants import DeletedTenants
 from app.storage.errors import StoreUnavailable
 from app.storage.event_codec import LongFeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
@@ -43,6 +44,7 @@ from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
 from app.storage.snapshots import SnapshotStore
+from app.storage.stored_tenant import TenantStore
 from app.telemetry.counters import Telemetry, TenantCounters
 from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
@@ -63,6 +65,7 @@ from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
 from app.tenants.rules import FeatureLimit, Rules
 from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
+from app.tenants.transfer.deletion import Deletions
 
 logger = logging.getLogger("sluice")
 
@@ -200,6 +203,14 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         repair=repair,
         snapshotter=snapshotter,
         retractions=retractions,
+        deletions=Deletions(
+            log,
+            DeletedTenants(connection),
+            TenantStore(connection, log, rules.feedback_id_ttl_seconds),
+            snapshots,
+            repair,
+            rules.deleted_tenant_seconds,
+        ),
         exports=Exports(rules.max_concurrent_exports),
         telemetry=telemetry,
         store=connection.status,
@@ -259,6 +270,7 @@ def _rules(settings: Settings) -> Rules:
         max_tenants=settings.max_tenants,
         memory_budget_bytes=settings.memory_budget_bytes,
         feedback_id_ttl_seconds=settings.feedback_id_ttl_seconds,
+        deleted_tenant_seconds=settings.deleted_tenant_seconds,
         rescued=settings.data_dir / "rescued",
         snapshots=SnapshotPolicy(
             settings.snapshot_every_events,

@@ -98,6 +98,7 @@ class Settings(BaseSettings):
     pending_max_bytes_per_tenant: Size = Field(64 * MIB, ge=64 * KIB)
     pending_max_bytes: Size = Field(GIB, ge=MIB)
     feedback_id_ttl_seconds: int = Field(604_800, ge=60, le=31_536_000)
+    deleted_tenant_seconds: int = Field(604_800, ge=0, le=31_536_000)
     snapshot_every_events: int = Field(10_000, ge=1, le=1_000_000_000)
     snapshot_every_seconds: int = Field(300, ge=1, le=31_536_000)
     snapshots_kept: int = Field(3, ge=1, le=100)

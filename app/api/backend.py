@@ -13,10 +13,12 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
+from app.storage.deleted_tenants import DeletedTenant
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
-from app.tenants.registry import ListedTenant, Readiness
+from app.tenants.readiness import Readiness
+from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant, Verdict
 
@@ -33,8 +35,14 @@ class TenantRegistry(Protocol):
     async def configure(self, name: str, changes: Mapping[str, Value]) -> Tenant:
         """Change settings; create the tenant if it does not exist."""
 
-    async def delete(self, name: str) -> None:
-        """Delete a tenant."""
+    async def delete(self, name: str, *, purge: bool = False) -> None:
+        """Delete a tenant; with `purge`, so that it cannot be restored."""
+
+    async def deleted(self, name: str) -> list[DeletedTenant]:
+        """Return the deleted tenants of a name that can be restored, the newest first."""
+
+    async def restore(self, name: str, incarnation: str | None = None) -> Tenant:
+        """Restore a deleted tenant: the newest one, or the one that is named."""
 
     async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
         """List tenants by name: those that match one of the patterns."""

@@ -14,9 +14,11 @@ from app.auth.errors import Forbidden
 from app.auth.keys import Key
 from app.learning.config import Value
 from app.learning.example import Example
+from app.storage.deleted_tenants import DeletedTenant
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
-from app.tenants.registry import ListedTenant, Readiness
+from app.tenants.readiness import Readiness
+from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Tenant
 
@@ -119,9 +121,17 @@ class CallerTenants:
         """Change settings; create the tenant if it does not exist."""
         return await self._tenants.configure(self.own(name), changes)
 
-    async def delete(self, name: str) -> None:
-        """Delete a tenant."""
-        await self._tenants.delete(self.own(name))
+    async def delete(self, name: str, *, purge: bool = False) -> None:
+        """Delete a tenant; with `purge`, so that it cannot be restored."""
+        await self._tenants.delete(self.own(name), purge=purge)
+
+    async def deleted(self, name: str) -> list[DeletedTenant]:
+        """Return the deleted tenants of a name that can be restored, the newest first."""
+        return await self._tenants.deleted(self.own(name))
+
+    async def restore(self, name: str, incarnation: str | None = None) -> Tenant:
+        """Restore a deleted tenant: the newest one, or the one that is named."""
+        return await self._tenants.restore(self.own(name), incarnation)
 
     async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
         """List the key's tenants."""

@@ -149,6 +149,17 @@ PREDICTION = {
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
     "labels": [LABEL],
 }
+DELETED = {
+    "tenant": TENANT,
+    "deleted": [
+        {
+            "id": "1f0c9a7be2d41f0c9a7be2d41f0c9a7b",
+            "version": 1235,
+            "at": 1_794_880_000_000,
+            "until": 1_795_484_800_000,
+        }
+    ],
+}
 SNAPSHOT = {
     "tenant": TENANT,
     "version": 1235,

@@ -247,6 +247,7 @@ TABLE: dict[type[Exception], Kind] = {
     BadKey: BAD_KEY,
     tenants.UpdateVetoed: UPDATE_VETOED,
     tenants.TenantUnknown: UNKNOWN_TENANT,
+    tenants.NothingDeleted: UNKNOWN_TENANT,
     tenants.TenantExists: TENANT_EXISTS,
     tenants.TooManyTenants: TOO_MANY_TENANTS,
     tenants.TenantDamaged: TENANT_DAMAGED,

@@ -7,6 +7,7 @@ a log up to some chain can check that the next entry was really written behind i
 
 import hashlib
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -178,26 +179,29 @@ class EventLog:
         """Return the metadata of several tenants, with an error for one that cannot be read."""
         return [parse_meta(answer) for answer in await self._connection.ask_each(list(map(meta_command, tenants)))]
 
-    async def delete(self, tenant: str) -> str | None:
-        """Delete a tenant with all its data; return its incarnation, None if there was none."""
-        deleted = await self._delete(tenant, "")
+    async def delete(self, tenant: str, keep_seconds: int = 0) -> str | None:
+        """Delete a tenant; return its incarnation, None if there was none.
+
+        For so many seconds it can be restored; with 0 also earlier ones of its name cannot. '' if only these existed.
+        """
+        deleted = await self._delete(tenant, "", keep_seconds)
         await self._connection.write("ZREM", TENANTS, tenant)
         return deleted
 
     async def delete_again(self, tenant: str, incarnation: str) -> bool:
         """Delete a tenant if it is this incarnation; False if it is not."""
-        if await self._delete(tenant, incarnation) is None:
+        if await self._delete(tenant, incarnation, 0) is None:
             return False
         await self._connection.ask("ZREM", TENANTS, tenant)
         if (await self.meta(tenant)).position is not None:  # another worker has put back a newer one meanwhile
             await self._connection.ask("ZADD", TENANTS, 0, tenant)
         return True
 
-    async def _delete(self, tenant: str, only: str) -> str | None:
-        keys = keys_of(tenant)
-        names = [keys.meta, keys.changes, keys.pending, keys.pending_count, keys.log]
-        names += [keys.headers, keys.chunks, keys.aside, keys.snapshot_lock]
-        call = Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS, only])
+    async def _delete(self, tenant: str, only: str, keep_seconds: int) -> str | None:
+        keys, now = keys_of(tenant), time.time_ns() // 1_000_000
+        names = [keys.meta, keys.changes, keys.pending, keys.log, keys.headers, keys.chunks, keys.deleted]
+        names += [keys.pending_count, keys.aside, keys.snapshot_lock]
+        call = Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS, only, 1000 * keep_seconds, now])
         deleted: bytes | None = await self._connection.run(call)
         return deleted.decode() if deleted is not None else None
 

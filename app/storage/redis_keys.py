@@ -26,10 +26,14 @@ class TenantKeys(Struct, frozen=True, gc=False):
     pending: str  # the blocks of kept predictions, oldest first; block b is at `pending:b`
     kept: str  # the bytes of kept predictions by tenant, of its shard
 
+    def staged_log(self, incarnation: str) -> str:
+        """The log of a new incarnation, until it takes the place of the stored one."""
+        return f"{self.prefix}:log:{incarnation}"
+
     @property
-    def repaired_log(self) -> str:
-        """The log of a repaired tenant, until it takes the place of the damaged one."""
-        return f"{self.prefix}:log:repaired"
+    def deleted(self) -> str:
+        """The deleted incarnations that can be restored; part p of incarnation i is at `deleted:i:p`."""
+        return f"{self.prefix}:deleted"
 
     @property
     def headers(self) -> str:

@@ -133,19 +133,16 @@ class TenantStore:
         if bad_chunks:
             await self._ask("HDEL", keys.chunks, *bad_chunks)
 
-    async def begin(self, tenant: str) -> None:
-        """Drop what an earlier repair has left."""
-        await self._ask("DEL", keys_of(tenant).repaired_log)
-
     async def stage(self, tenant: str, incarnation: str, entries: Sequence[Entry]) -> None:
         """Write entries aside, and the records of their feedback_ids, which only the new incarnation reads."""
         keys = keys_of(tenant)
+        log = keys.staged_log(incarnation)
         for start in range(0, len(entries), AT_ONCE):
             some = entries[start : start + AT_ONCE]
             commands: list[Command] = [
-                ("XADD", keys.repaired_log, f"0-{each.version}", "p", each.payload, "c", each.chain) for each in some
+                ("XADD", log, f"0-{each.version}", "p", each.payload, "c", each.chain) for each in some
             ]
-            commands.append(("PEXPIRE", keys.repaired_log, STAGED_MILLISECONDS))
+            commands.append(("PEXPIRE", log, STAGED_MILLISECONDS))
             await self._connection.ask_all(commands + self._records(keys, incarnation, some))
 
     def _records(self, keys: TenantKeys, incarnation: str, entries: Sequence[Entry]) -> list[Command]:
@@ -172,7 +169,7 @@ class TenantStore:
         If the metadata is not `only_at`, change nothing: return what was appended meanwhile, or False if more changed.
         """
         keys = keys_of(tenant)
-        names = [keys.meta, keys.log, keys.changes, keys.headers, keys.repaired_log]
+        names = [keys.meta, keys.log, keys.changes, keys.headers, keys.staged_log(position.incarnation)]
         expected = [only_at.get(name, b"") for name in (b"born", b"version", b"chain")]
         new: list[Argument] = [position.incarnation, position.version, position.chain]
         new += [each for header in headers.items() for each in header]
@@ -185,6 +182,15 @@ class TenantStore:
         return (
             False if payloads is None else Grown({b"born": expected[0], b"version": version, b"chain": chain}, payloads)
         )
+
+
+def chained(payloads: Sequence[bytes], position: Position) -> list[Entry]:
+    """Return payloads as the entries behind a position."""
+    entries, chain = [], position.chain
+    for version, payload in enumerate(payloads, position.version + 1):
+        chain = next_chain(chain, payload)
+        entries.append(Entry(version, payload, chain))
+    return entries
 
 
 def _log_item(item: tuple[bytes, list[bytes]]) -> LogItem:

@@ -11,10 +11,18 @@ class TenantUnknown(SluiceError):
 
 
 class TenantExists(SluiceError):
-    """An import without `replace` names a tenant that exists."""
+    """An import without `replace`, or a restoration, names a tenant that exists."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"tenant {name!r} exists; import with replace=true to replace it with this model")
+    def __init__(self, name: str, advice: str = "import with replace=true to replace it with this model") -> None:
+        super().__init__(f"tenant {name!r} exists; {advice}")
+
+
+class NothingDeleted(SluiceError):
+    """There is no deleted tenant of this name that can be restored."""
+
+    def __init__(self, name: str, incarnation: str | None) -> None:
+        which = f" with the id {incarnation!r}" if incarnation is not None else ""
+        super().__init__(f"there is no deleted tenant {name!r}{which} that can be restored")
 
 
 class TooManyTenants(SluiceError):

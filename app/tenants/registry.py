@@ -12,6 +12,7 @@ from app.learning.events import Outcome
 from app.learning.example import Example
 from app.learning.snapshot.model_file import load
 from app.storage.client.durability import StoreStatus
+from app.storage.deleted_tenants import DeletedTenant
 from app.storage.embedded.append_only_file import read_notes
 from app.storage.event_codec import ConfigRecord, encode
 from app.storage.event_log import Draft, EventLog, new_incarnation
@@ -26,10 +27,12 @@ from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabe
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
+from app.tenants.readiness import Readiness, readiness
 from app.tenants.recovery import TenantLoader
 from app.tenants.rules import Rules
 from app.tenants.snapshotter import EncodedState, Exports, SnapshotTaken, Snapshotter, encode_state, locked
 from app.tenants.tenant import Tenant
+from app.tenants.transfer.deletion import Deletions
 
 ATTEMPTS = 3
 LOCK_SECONDS = 5.0
@@ -43,28 +46,6 @@ class ListedTenant:
     tenant: str
     version: int
     loaded: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A dependency of the service, and its state."""
-
-    ok: bool
-    detail: str
-    public: str | None = None  # shown without authentication, if the detail names tenants or addresses
-
-    @property
-    def public_detail(self) -> str:
-        """The detail without names of tenants and addresses."""
-        return self.detail if self.public is None else self.public
-
-
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """Whether this worker is ready, part by part."""
-
-    ready: bool
-    parts: Mapping[str, Part]
 
 
 class Tenants:
@@ -84,6 +65,7 @@ class Tenants:
         repair: Repair,
         snapshotter: Snapshotter,
         retractions: Retractions,
+        deletions: Deletions,
         exports: Exports,
         telemetry: Telemetry,
         store: StoreStatus,
@@ -99,6 +81,7 @@ class Tenants:
         self._repair = repair
         self._snapshotter = snapshotter
         self._retractions = retractions
+        self._deletions = deletions
         self._exports = exports
         self._telemetry = telemetry
         self._store = store
@@ -170,15 +153,25 @@ class Tenants:
         if isinstance(outcome, Outcome) and outcome.refused:
             raise BadSetting(outcome.refused)
 
-    async def delete(self, name: str) -> None:
-        """Delete a tenant, on all workers."""
-        incarnation = await self._log.delete(name)
-        if incarnation is None:
-            raise TenantUnknown(name)
-        self._repair.ended.add(name, incarnation)
+    async def delete(self, name: str, *, purge: bool = False) -> None:
+        """Delete a tenant, on all workers; with `purge`, so that it cannot be restored."""
+        await self._deletions.delete(name, purge=purge)
         self._telemetry.tenants.forget(name)
         if tenant := self.held(name):
             self.cache.drop(tenant)
+
+    async def deleted(self, name: str) -> list[DeletedTenant]:
+        """Return the deleted tenants of a name that can be restored, the newest first."""
+        return await self._deletions.listed(name)
+
+    async def restore(self, name: str, incarnation: str | None = None) -> Tenant:
+        """Restore a deleted tenant: the newest one, or the one that is named."""
+        if await self._log.count() >= self._rules.max_tenants:
+            raise TooManyTenants(self._rules.max_tenants)
+        await self._deletions.restore(name, incarnation)
+        if tenant := self.held(name):  # this worker may not know yet that it was deleted
+            self.cache.drop(tenant)
+        return await self.hold(name, create=False)
 
     async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
         """Return tenants in the order of their names that match one of the patterns (`acme`, `acme-*`, `*`)."""
@@ -257,29 +250,9 @@ class Tenants:
 
     def ready(self) -> Readiness:
         """Return whether this worker can serve requests."""
-        notes, damaged = [*read_notes(), *self._repair.notes], sorted(self.loader.damaged)
-        parts = {
-            "redis": self._store_part(),
-            "tenants": Part(
-                ok=True,  # one damaged tenant must not make the service unavailable for the others
-                detail=f"{len(self.cache.tenants):,} in memory, {self.cache.bytes:,} bytes"
-                + (f"; damaged: {', '.join(damaged[:10])} (check with: sluice repair)" if damaged else ""),
-                public="in memory",
-            ),
-            "log": Part(
-                ok=True,
-                detail="; ".join(notes) or "in order",
-                public="see the service's log" if notes else "in order",
-            ),
-        }
-        return Readiness(all(part.ok for part in parts.values()), parts)
-
-    def _store_part(self) -> Part:
-        """The store: whether it can be reached, its settings are safe, and it accepts writes."""
-        follower, store = self.follower, self._store
-        trouble = follower.trouble or store.trouble
-        detail = trouble or follower.part_trouble or store.write_trouble or "in contact"
-        return Part(trouble is None, detail, store.without_address(detail))
+        notes = [*read_notes(), *self._repair.notes]
+        tenants = f"{len(self.cache.tenants):,} in memory, {self.cache.bytes:,} bytes"
+        return readiness(self.follower, self._store, tenants, sorted(self.loader.damaged), notes)
 
 
 def _config_record(changes: Mapping[str, Value]) -> ConfigRecord:

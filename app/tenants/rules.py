@@ -62,6 +62,7 @@ class Rules:
     max_tenants: int = 100_000
     memory_budget_bytes: int = 1 << 30
     feedback_id_ttl_seconds: int = 7 * 24 * 3600
+    deleted_tenant_seconds: int = 7 * 24 * 3600  # for so long it can be restored
     max_weights_moved: int = 0
     max_concurrent_exports: int = 4
     features: FeatureLimit = field(default_factory=FeatureLimit)

@@ -13,14 +13,16 @@ from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
+from app.storage.deleted_tenants import DeletedTenant
 from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
-from app.tenants.errors import FeedbackConflict, PredictionExpired, TenantExists, TenantUnknown
+from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
-from app.tenants.registry import ListedTenant, Part, Readiness
+from app.tenants.readiness import Part, Readiness
+from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
 
@@ -52,6 +54,7 @@ class FakeTenants:
         self.trouble: str | None = None
         self.broken: Exception | None = None
         self.auto_create = True
+        self.deleted_tenants: dict[str, Tenant] = {}
         self.damaged = ""
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
         self.labelled: dict[int, Example] = {}  # by version
@@ -78,10 +81,27 @@ class FakeTenants:
             apply(state, TenantConfigured(changes))
         return self.tenants.get(name) or self.put(name, state)
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, *, purge: bool = False) -> None:
         self.reach()
-        if self.tenants.pop(name, None) is None:
+        tenant = self.tenants.pop(name, None)
+        if tenant is None:
             raise TenantUnknown(name)
+        if not purge:
+            self.deleted_tenants[f"{name}-{len(self.deleted_tenants)}"] = tenant
+
+    async def deleted(self, name: str) -> list[DeletedTenant]:
+        self.reach()
+        found = [each for each, tenant in self.deleted_tenants.items() if tenant.name == name]
+        return [DeletedTenant(each, self.deleted_tenants[each].state.version, 5, 6) for each in reversed(found)]
+
+    async def restore(self, name: str, incarnation: str | None = None) -> Tenant:
+        if name in self.tenants:
+            raise TenantExists(name)
+        found = [each.incarnation for each in await self.deleted(name) if incarnation in {None, each.incarnation}]
+        if not found:
+            raise NothingDeleted(name, incarnation)
+        self.tenants[name] = self.deleted_tenants.pop(found[0])
+        return self.tenants[name]
 
     async def listed(self, after: str, limit: int, within: Sequence[str] = ("*",)) -> list[ListedTenant]:
         self.reach()

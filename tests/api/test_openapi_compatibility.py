@@ -9,6 +9,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels, GET /predictions/{prediction_id} and GET /audit are new.
   A tenant shows `rebuilding`.
+- GET /tenants/{tenant}/deleted and POST /tenants/{tenant}/restore are new, and `purge` of DELETE /tenants/{tenant}.
 - Feedback says which earlier label of the prediction it `replaced`.
 - New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
@@ -34,6 +35,8 @@ ADDED = {
     "/tenants/{tenant}/retract": {"post"},
     "/tenants/{tenant}/labels": {"get"},
     "/predictions/{prediction_id}": {"get"},
+    "/tenants/{tenant}/deleted": {"get"},
+    "/tenants/{tenant}/restore": {"post"},
     "/audit": {"get"},
 }
 # Fields that differ on purpose, by their place.
@@ -81,7 +84,8 @@ def test_an_operation_has_the_same_parameters(path: str, method: str) -> None:
         given = document["paths"][path][method].get("parameters", [])
         return {(each["name"], each["in"], each.get("required", False)) for each in given}
 
-    assert parameters(NEW) == parameters(OLD)
+    added = {("purge", "query", False)} if (path, method) == ("/tenants/{tenant}", "delete") else set()
+    assert parameters(NEW) == parameters(OLD) | added
 
 
 @each_operation

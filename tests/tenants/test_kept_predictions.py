@@ -152,7 +152,7 @@ async def test_deleting_a_tenant_deletes_its_predictions(store: Server, tmp_path
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
         await kept(tenants, pending, b"secret")
         await pending.write()
-        await tenants.delete("acme")
+        await tenants.delete("acme", purge=True)
         left = store.ask("KEYS", f"{keys_of('acme').prefix}:*")
         assert [key.decode() for key in left] == [keys_of("acme").meta]
 

@@ -13,7 +13,7 @@ from app.api.schemas.health import LiveResponse, ReadyPart, ReadyResponse
 from app.auth.authenticator import Authenticator
 from app.auth.errors import Unauthenticated
 from app.auth.keys import ALL
-from app.tenants.registry import Part
+from app.tenants.readiness import Part
 
 router = APIRouter(route_class=ApiRoute, tags=["health"])
 

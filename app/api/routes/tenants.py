@@ -10,9 +10,11 @@ from app.api import examples, problems
 from app.api.dependencies import Audited, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery, whole_number
-from app.api.schemas.names import TENANT_DESCRIPTION, TENANT_PATTERN
+from app.api.parameters import KnownQuery, flag, whole_number
+from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.tenants import (
+    DeletedListResponse,
+    DeletedResponse,
     TenantListItem,
     TenantListResponse,
     TenantResponse,
@@ -40,6 +42,13 @@ Top = Annotated[
     BeforeValidator(lambda text: whole_number("top", str(text), 1, MAX_WEIGHTS)),
     Query(ge=1, le=MAX_WEIGHTS, description="How many weights."),
 ]
+
+Purge = Annotated[
+    bool,
+    BeforeValidator(lambda text: flag("purge", str(text).lower() if isinstance(text, bool) else text)),
+    Query(description="Whether it must not be restored, nor any deleted tenant of this name."),
+]
+DeletedId = Annotated[str | None, Query(pattern=ID_PATTERN, description="Which one; by default the newest.")]
 
 
 @router.get(
@@ -91,14 +100,47 @@ async def show_tenant(tenant: TenantPath, tenants: Tenants) -> TenantResponse:
     "/tenants/{tenant}",
     status_code=204,
     summary="Delete a tenant",
-    description="Deletes its log, its snapshots and its kept predictions, everywhere.",
+    description="Deletes its log, its snapshots and its kept predictions, everywhere. For some time "
+    "(`SLUICE_DELETED_TENANT_SECONDS`) it can be restored, without the kept predictions.",
     dependencies=[needs("admin"), Audited, KnownQuery],
     response_description="The tenant is deleted.",
     responses=refusals(*WITH_TENANT),
 )
-async def delete_tenant(tenant: TenantPath, tenants: Tenants) -> None:
+async def delete_tenant(tenant: TenantPath, tenants: Tenants, *, purge: Purge = False) -> None:
     """Delete a tenant with its log."""
-    await tenants.delete(tenant)
+    await tenants.delete(tenant, purge=purge)
+
+
+@router.get(
+    "/tenants/{tenant}/deleted",
+    summary="List deleted tenants of a name",
+    description="Those that can be restored, the newest first.",
+    dependencies=[needs("admin"), KnownQuery],
+    response_description="The deleted tenants.",
+    responses=example(examples.DELETED) | refusals(problems.BAD_INPUT, problems.STORE_UNAVAILABLE),
+)
+async def list_deleted(tenant: TenantPath, tenants: Tenants) -> DeletedListResponse:
+    """List the deleted tenants of a name."""
+    found = [
+        DeletedResponse(
+            id=each.incarnation, version=each.version, at=each.at_milliseconds, until=each.until_milliseconds
+        )
+        for each in await tenants.deleted(tenant)
+    ]
+    return DeletedListResponse(tenant=tenant, deleted=found)
+
+
+@router.post(
+    "/tenants/{tenant}/restore",
+    summary="Restore a deleted tenant",
+    description="The newest one of this name, or the one with this `id`: its model, its settings, its log.",
+    dependencies=[needs("admin"), Audited, KnownQuery],
+    response_description="The tenant.",
+    responses=example(examples.SHOWN) | refusals(*USING_TENANT, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY),
+)
+async def restore_tenant(tenant: TenantPath, tenants: Tenants, id: DeletedId = None) -> TenantResponse:  # noqa: A002 - the name of the parameter
+    """Restore a deleted tenant."""
+    return await show(await tenants.restore(tenant, id))
 
 
 @router.get(

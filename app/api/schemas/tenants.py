@@ -218,3 +218,19 @@ class SnapshotResponse(ResponseModel):
     chunks: int
     written: int
     bytes: int
+
+
+class DeletedResponse(ResponseModel):
+    """A deleted tenant: when (milliseconds since 1970), and until when it can be restored."""
+
+    id: str
+    version: int
+    at: int
+    until: int
+
+
+class DeletedListResponse(ResponseModel):
+    """The deleted tenants of a name that can be restored, the newest first."""
+
+    tenant: str
+    deleted: list[DeletedResponse]

@@ -163,6 +163,11 @@ def read_header(header: bytes) -> Header:
     return parsed
 
 
+def with_extra(header: bytes, extra: dict[str, str]) -> bytes:
+    """Return the header with other facts about where the state comes from."""
+    return msgspec.json.encode(msgspec.structs.replace(read_header(header), extra=extra))
+
+
 def _pieces(copy: StateCopy) -> Iterator[tuple[str, int, Data]]:
     yield from ((ROWS, index, data) for index, data in row_chunks(copy.rows))
     yield from ((DENSE, index, data) for index, data in dense_chunks(copy.dense))

@@ -7,13 +7,13 @@ from app.storage.client.connection import Call, Script
 
 __all__ = [
     "APPEND", "COMMIT", "CREATE", "DELETE", "FREE", "KEEP", "KEPT_BYTES", "KEYRING", "OUTCOMES", "RELEASE", "REPLACE",
-    "SEED", "Call", "Script",
+    "RESTORE", "SEED", "Call", "Script",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent.parent / "lua"
 
 
-DURABLE = ("append", "create", "seed", "delete", "replace", "keyring")
+DURABLE = ("append", "create", "seed", "delete", "restore", "replace", "keyring")
 
 
 def _read(name: str) -> Script:
@@ -21,6 +21,6 @@ def _read(name: str) -> Script:
     return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), name in DURABLE)
 
 
-APPEND, CREATE, SEED, DELETE, REPLACE, KEYRING = map(_read, DURABLE)
+APPEND, CREATE, SEED, DELETE, RESTORE, REPLACE, KEYRING = map(_read, DURABLE)
 COMMIT, RELEASE, OUTCOMES = map(_read, ("commit", "release", "outcomes"))
 KEEP, KEPT_BYTES, FREE = map(_read, ("keep", "kept_bytes", "free"))

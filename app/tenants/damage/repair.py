@@ -15,10 +15,10 @@ import msgspec
 
 from app.learning.state import TenantState, advance_all
 from app.storage.event_codec import decode_all
-from app.storage.event_log import Entry, next_chain
+from app.storage.event_log import Entry
 from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore
-from app.storage.stored_tenant import StoredTenant, TenantStore
+from app.storage.stored_tenant import StoredTenant, TenantStore, chained
 from app.tenants.damage.assessment import Assessment, assess
 from app.tenants.errors import LogReplaced, TenantUnknown
 from app.tenants.snapshotter import EncodedState, encode_state, locked
@@ -72,7 +72,6 @@ class TenantRepair:
         """Write the repaired tenant aside and exchange it; None if the log has changed and must be checked again."""
         incarnation = secrets.token_hex(16)
         entries = _renumbered(found, incarnation)
-        await self.store.begin(tenant)
         await self.store.stage(tenant, incarnation, entries)
         state = found.base_state()
         base = await self._encoded(tenant, state, incarnation, entries) if found.base else None
@@ -117,15 +116,6 @@ def _renumbered(found: Assessment, incarnation: str) -> list[Entry]:
     kept = [*found.before, *found.after]
     start = (found.base.version if found.base else 0) - len(found.before)
     return chained([entry.payload for entry in kept], Position(incarnation, start, incarnation))
-
-
-def chained(payloads: Sequence[bytes], position: Position) -> list[Entry]:
-    """Return payloads as the entries behind a position."""
-    entries, chain = [], position.chain
-    for version, payload in enumerate(payloads, position.version + 1):
-        chain = next_chain(chain, payload)
-        entries.append(Entry(version, payload, chain))
-    return entries
 
 
 def write_copy(stored: StoredTenant, path: Path) -> None:

@@ -206,9 +206,8 @@ class Repair:
             )
         if done:
             _keep_outcomes(tenant, known)
-            self._repaired(
-                f"the store had lost tenant {tenant.name}; it was put back at version {copy.position.version}"
-            )
+            version = copy.position.version
+            self._repaired(f"the store had lost tenant {tenant.name}; it was put back at version {version}")
         return done
 
     async def _rejoin(self, tenant: Tenant) -> None:

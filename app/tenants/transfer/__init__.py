@@ -1,0 +1,1 @@
+"""Whole tenants on their way: deleted and restored, exported and imported."""
