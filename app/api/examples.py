@@ -176,6 +176,7 @@ METRICS = """\
 sluice_labels_total{label="anomaly",predicted="anomaly",tenant="acme",worker="0"} 41.0
 """
 KEY_WANTED = {"name": "moderation page", "roles": ["predict", "feedback"], "tenants": ["acme", "acme-*"]}
+KEY_WANTED_NAMED = {"name": "kim's own", "roles": ["feedback"], "tenants": ["acme"], "moderator": "kim"}
 KEY = {
     "id": "1f0c9a7be2d4",
     "name": "moderation page",
@@ -184,6 +185,8 @@ KEY = {
     "created_at": 1_794_880_000_000,
     "expires_at": None,
     "made_by": "7eefaec9f8ab",
+    "moderator": None,
+    "speaks_for_others": False,
 }
 KEY_MADE = {"secret": "sluice_1f0c9a7be2d4_...", "key": KEY}
 KEYS = {"keys": [KEY]}

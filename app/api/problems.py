@@ -58,10 +58,7 @@ BAD_FEATURES = Kind(
     "Names must be non-empty strings; values must be finite numbers, true, false or strings.",
 )
 BAD_SETTING = Kind(
-    "bad-setting",
-    422,
-    "A setting is not valid",
-    "Set it to what the detail allows; see docs/algorithms.md.",
+    "bad-setting", 422, "A setting is not valid", "Set it to what the detail allows; see docs/algorithms.md."
 )
 BAD_MODEL = Kind(
     "bad-model", 422, "The file is not a valid Sluice model", "Export the model again and send it unchanged."
@@ -80,6 +77,12 @@ UNAUTHENTICATED = Kind(
     "Send a valid key, as Authorization: Bearer or X-API-Key; an administrator creates one with `sluice keys create`.",
 )
 FORBIDDEN = Kind("forbidden", 403, "Permission denied", "Use a key with the role and the tenant that the detail names.")
+NOT_THIS_MODERATOR = Kind(
+    "not-this-moderator",
+    403,
+    "The key carries another moderator's name",
+    "Nothing was done. Leave the name out, or use a key that carries it, or one that speaks for others.",
+)
 UNKNOWN_KEY = Kind("unknown-key", 404, "Key not found", "GET /keys lists the keys that you may see.")
 BAD_KEY = Kind("bad-key", 422, "The key is not valid", "Correct what the detail names.")
 TOO_MANY_LABELS = Kind(
@@ -241,6 +244,7 @@ TABLE: dict[type[Exception], Kind] = {
     Shutdown: STOPPING,
     auth.Unauthenticated: UNAUTHENTICATED,
     auth.Forbidden: FORBIDDEN,
+    auth.NotThisModerator: NOT_THIS_MODERATOR,
     auth.KeyUnknown: UNKNOWN_KEY,
     auth.KeysUnread: KEYS_UNREAD,
     auth.TooManyLabels: TOO_MANY_LABELS,

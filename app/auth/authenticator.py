@@ -98,11 +98,28 @@ class Authenticator:
                 logger.exception("the keys cannot be read")
             await asyncio.sleep(POLL_SECONDS)
 
-    async def create(
-        self, name: str, roles: list[str], tenants: list[str], expires_at: int | None, by: Key | None
+    async def create(  # noqa: PLR0913 - the fields of a key
+        self,
+        name: str,
+        roles: list[str],
+        tenants: list[str],
+        expires_at: int | None,
+        by: Key | None,
+        *,
+        moderator: str | None = None,
+        speaks_for_others: bool = False,
     ) -> tuple[Key, str]:
         """Create a key; return it with its secret. It is for tenants of the caller, and ends with the caller's key."""
-        key, token = new_key(name, roles, tenants, self._now(), expires_at, by.id if by else None)
+        key, token = new_key(
+            name,
+            roles,
+            tenants,
+            self._now(),
+            expires_at,
+            by.id if by else None,
+            moderator=moderator,
+            speaks_for_others=speaks_for_others,
+        )
         if by is not None and not _within(key, by):
             raise Forbidden("a key can only be created for tenants of your own key")
 
@@ -142,7 +159,16 @@ class Authenticator:
             if maker is not None and maker.id != old.id:  # the caller gets the secret of a key that is not its own
                 _check_end(old.expires_at, maker)
                 made_by = maker.id
-            new, token = new_key(old.name, old.roles, old.tenants, now, old.expires_at, made_by)
+            new, token = new_key(
+                old.name,
+                old.roles,
+                old.tenants,
+                now,
+                old.expires_at,
+                made_by,
+                moderator=old.moderator,
+                speaks_for_others=old.speaks_for_others,
+            )
             made[:] = [(new, token)]
             ends = min(now + 1000 * overlap_seconds, old.expires_at or 2**63 - 1)
             children = [key for key in keys.values() if key.made_by == old.id]

@@ -24,6 +24,13 @@ class Forbidden(SluiceError):
         return cls(f"this key is not for tenant {short_repr(name)}")
 
 
+class NotThisModerator(SluiceError):
+    """The key carries the name of another moderator than the request."""
+
+    def __init__(self, named: str, moderator: str) -> None:
+        super().__init__(f"this key carries the name {short_repr(moderator)}, and cannot speak for {short_repr(named)}")
+
+
 class KeyUnknown(SluiceError):
     """The key does not exist, or the caller may not see it."""
 

@@ -3,7 +3,7 @@
 A store can lose what it has acknowledged: by a failover, FLUSHALL, eviction or an older backup. So what the store has
 does not replace what a worker knows. The two are merged, and what the store lacks is put back:
 - a revoked key stays revoked;
-- of two records of one key, the newer revision counts;
+- of two records of one key, the newer revision counts, with the moderator that either of them names;
 - a key that only the worker knows was lost.
 """
 
@@ -215,10 +215,17 @@ def merge(ours: KnownKeys, stored: StoredKeys, now: int) -> Merge:
 
 
 def newer(ours: Key, theirs: Key | None) -> Key:
-    """Return the newer record of one key; of two of the same revision, the one that expires first."""
+    """Return the newer record of one key; of two of the same revision, the one that expires first.
+
+    A key keeps its moderator for ever: a record without it was written by a service that knows no moderators.
+    """
     if theirs is None:
         return ours
-    return max(theirs, ours, key=lambda key: (key.revision, -(key.expires_at or 2**63)))
+    latest = max(theirs, ours, key=lambda key: (key.revision, -(key.expires_at or 2**63)))
+    named = ours if theirs.moderator is None else theirs
+    if latest.moderator == named.moderator:
+        return latest
+    return msgspec.structs.replace(latest, moderator=named.moderator, speaks_for_others=named.speaks_for_others)
 
 
 def newest(revoked: Mapping[str, int]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""API keys. A key allows what its roles allow, for the tenants that it names.
+"""API keys. A key allows what its roles allow, for the tenants that it names; it may carry a moderator's name.
 
 A key is `sluice_ID_SECRET`. The id is public: lists, the audit and the log have it. The secret is 256 random bits, and
 only its SHA-256 is stored: so many bits cannot be guessed, and a slow hash would only slow down requests.
@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from app.auth.errors import NotThisModerator
 from app.learning.errors import SluiceError, short_repr
 
 ROLES: Final = ("predict", "feedback", "review", "admin", "metrics")
@@ -21,10 +22,11 @@ ALL: Final = "*"
 TOKEN: Final = re.compile(r"sluice_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\*?|\*")
 NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{0,128}")
+MODERATOR: Final = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 
 
 class BadKey(SluiceError):
-    """A key with a wrong name, role, tenant or expiry."""
+    """A key with a wrong name, role, tenant, moderator or expiry."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +40,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None = None
     made_by: str | None = None  # the id of the key that made it; None: the command line, or no key was needed
+    moderator: str | None = None  # who gives the labels; None: whoever the request names
+    speaks_for_others: bool = False  # a request may still name another moderator
     revision: int = 0  # of two records of one key, the one with the higher revision is the newer one
 
     def has(self, role: str) -> bool:
@@ -47,6 +51,14 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     def covers(self, tenant: str) -> bool:
         """Return whether it is for a tenant."""
         return any(_matches(pattern, tenant) for pattern in self.tenants)
+
+    def moderator_for(self, named: str | None) -> str | None:
+        """Return the moderator of a request that names one, or none; NotThisModerator if it may not name this one."""
+        if named is None or named == self.moderator:
+            return self.moderator
+        if self.moderator is None or self.speaks_for_others:
+            return named
+        raise NotThisModerator(named, self.moderator)
 
     def is_valid(self, now: int) -> bool:
         """Return whether it has not expired."""
@@ -69,10 +81,14 @@ def new_key(  # noqa: PLR0913, PLR0917 - the fields of a key
     now: int,
     expires_at: int | None = None,
     made_by: str | None = None,
+    *,
+    moderator: str | None = None,
+    speaks_for_others: bool = False,
 ) -> tuple[Key, str]:
     """Return a new key, and the token that its owner sends; BadKey if it is not valid."""
     roles, tenants = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(tenants))
     _check(name, roles, tenants, now, expires_at)
+    _check_moderator(moderator, speaks_for_others=speaks_for_others)
     identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     key = Key(
         id=identity,
@@ -83,6 +99,8 @@ def new_key(  # noqa: PLR0913, PLR0917 - the fields of a key
         created_at=now,
         expires_at=expires_at,
         made_by=made_by,
+        moderator=moderator,
+        speaks_for_others=speaks_for_others,
     )
     return key, f"sluice_{identity}_{secret}"
 
@@ -106,6 +124,13 @@ def _check(name: str, roles: tuple[str, ...], tenants: tuple[str, ...], now: int
         raise BadKey(f"{found}; write acme for one tenant, acme-* for a prefix, * for all")
     if expires_at is not None and expires_at <= now:
         raise BadKey("the expiry of a key must be in the future")
+
+
+def _check_moderator(moderator: str | None, *, speaks_for_others: bool) -> None:
+    if moderator is None and speaks_for_others:
+        raise BadKey("speaks_for_others needs a moderator: with a key without one, a request may name anybody")
+    if moderator is not None and not MODERATOR.fullmatch(moderator):
+        raise BadKey("the moderator of a key must have 1 to 200 characters, and no control characters")
 
 
 def _matches(pattern: str, tenant: str) -> bool:

@@ -76,9 +76,13 @@ class Guarded:
     client: httpx.AsyncClient
     routes: list[RoleRoute]
 
-    async def key(self, *roles: str, tenants: str = "mine") -> dict[str, str]:
-        """The header with a key that has these roles."""
-        _, token = await self.authenticator.create("", list(roles), tenants.split(","), None, None)
+    async def key(
+        self, *roles: str, tenants: str = "mine", moderator: str | None = None, speaks_for_others: bool = False
+    ) -> dict[str, str]:
+        """The header with a key that has these roles, and may carry a moderator's name."""
+        _, token = await self.authenticator.create(
+            "", list(roles), tenants.split(","), None, None, moderator=moderator, speaks_for_others=speaks_for_others
+        )
         return {"Authorization": f"Bearer {token}"}
 
     async def ask(

@@ -6,10 +6,11 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - `oneOf` is gone from the bodies with exactly one input: generators turn it into a body of any type.
 - The query parameters of the hot routes have no defaults: Swagger UI would send them with JSON, which is refused.
 - The items of a batch are typed (INTENDED, below).
-- A key has `made_by`; a prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels, GET /predictions/{prediction_id} and GET /audit are new.
   A tenant shows `rebuilding`.
 - GET /tenants/{tenant}/deleted and POST /tenants/{tenant}/restore are new, and `purge` of DELETE /tenants/{tenant}.
+- A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
+- A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
 - New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
@@ -48,6 +49,17 @@ INTENDED = {
     "get /keys 200 application/json .keys[].made_by",
     "post /keys 201 application/json .key.made_by",
     "post /keys/{key}/rotate 201 application/json .key.made_by",
+    # A key can carry a moderator's name.
+    *(
+        f"{place}.{field}"
+        for place in (
+            "post /keys request application/json ",
+            "get /keys 200 application/json .keys[]",
+            "post /keys 201 application/json .key",
+            "post /keys/{key}/rotate 201 application/json .key",
+        )
+        for field in ("moderator", "speaks_for_others")
+    ),
     # A score comes with its probability.
     "post /predict 200 application/json .probability",
     "post /predict/batch 200 application/json .results[].probability",

@@ -102,6 +102,19 @@ async def test_a_rotated_key_stays_valid_for_the_overlap(connection: Connection)
     assert authenticator.authorise(new_token, "predict") == new
 
 
+async def test_a_rotated_key_keeps_its_moderator(connection: Connection) -> None:
+    authenticator = worker(connection, "required")
+    for speaks_for_others in (False, True):
+        old, _ = await authenticator.create(
+            "", ["feedback"], ["*"], None, None, moderator="kim", speaks_for_others=speaks_for_others
+        )
+        new, token = await authenticator.rotate(old.id, 60, None)
+        assert (new.moderator, new.speaks_for_others) == ("kim", speaks_for_others)
+        another = worker(connection, "required")
+        await another.read()
+        assert another.authorise(token, "feedback") == new
+
+
 async def test_without_keys_access_is_open_only_in_the_modes_open_and_auto(
     connection: Connection,
 ) -> None:

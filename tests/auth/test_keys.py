@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from app.auth.keys import ROLES, BadKey, new_key, parts_of
+from app.api.schemas.names import ID_PATTERN
+from app.auth.errors import NotThisModerator
+from app.auth.keys import MODERATOR, ROLES, BadKey, new_key, parts_of
 
 
 def test_only_its_secret_matches_a_key() -> None:
@@ -66,6 +68,10 @@ def test_roles_are_unique_and_in_a_fixed_order() -> None:
         ({"tenants": ["../x"]}, "'../x' is not a tenant or a prefix"),
         ({"name": "a\nb"}, "no control characters"),
         ({"name": "a" * 129}, "at most 128 characters"),
+        ({"moderator": ""}, "the moderator of a key must have 1 to 200 characters, and no control characters"),
+        ({"moderator": "a" * 201}, "the moderator of a key must have 1 to 200 characters"),
+        ({"moderator": "a\x7f"}, "the moderator of a key must have 1 to 200 characters, and no control characters"),
+        ({"speaks_for_others": True}, "speaks_for_others needs a moderator"),
         ({"expires_at": 5}, "the expiry of a key must be in the future"),
     ],
 )
@@ -73,6 +79,36 @@ def test_an_invalid_key_is_refused(changes: dict[str, object], sentence: str) ->
     asked: dict[str, object] = {"name": "", "roles": ["predict"], "tenants": ["acme"], "now": 5} | changes
     with pytest.raises(BadKey, match=re.escape(sentence)):
         new_key(**asked)  # type: ignore[arg-type]
+
+
+def test_a_moderator_has_the_same_form_in_a_key_as_in_a_request() -> None:
+    assert f"^{MODERATOR.pattern}$" == ID_PATTERN
+    assert new_key("", ["feedback"], ["*"], now=0, moderator="é" * 200)[0].moderator == "é" * 200
+
+
+@pytest.mark.parametrize(
+    ("moderator", "speaks_for_others", "named", "expected"),
+    [
+        (None, False, None, None),
+        (None, False, "kim", "kim"),
+        ("kim", False, None, "kim"),
+        ("kim", False, "kim", "kim"),
+        ("kim", True, None, "kim"),
+        ("kim", True, "lee", "lee"),
+    ],
+)
+def test_a_key_with_a_name_stands_for_its_moderator(
+    moderator: str | None, speaks_for_others: bool, named: str | None, expected: str | None
+) -> None:
+    key, _ = new_key("", ["feedback"], ["*"], 0, moderator=moderator, speaks_for_others=speaks_for_others)
+    assert key.moderator_for(named) == expected
+
+
+@pytest.mark.parametrize("named", ["lee", "Kim", "kim ", ""])
+def test_a_key_with_a_name_cannot_speak_for_another(named: str) -> None:
+    key, _ = new_key("", ["feedback"], ["*"], now=0, moderator="kim")
+    with pytest.raises(NotThisModerator, match=f"carries the name 'kim', and cannot speak for {named!r}"):
+        key.moderator_for(named)
 
 
 @pytest.mark.parametrize(

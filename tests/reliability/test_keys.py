@@ -34,8 +34,8 @@ def environment_of(deployed: Deployment) -> dict[str, str]:
     return {"SLUICE_REDIS_URL": deployed.url}
 
 
-def new_key(environment: dict[str, str], roles: str, tenants: str = "*") -> str:
-    done = sluice(environment, "keys", "create", "--roles", roles, "--tenants", tenants)
+def new_key(environment: dict[str, str], roles: str, tenants: str = "*", *options: str) -> str:
+    done = sluice(environment, "keys", "create", "--roles", roles, "--tenants", tenants, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -83,6 +83,31 @@ def test_keys_work_with_the_embedded_store_beside_a_running_service(tmp_path: Pa
             [f"key={identity} by=kim", "label acme version 2, label 1"],
             [f"key={identity}", "configure_tenant acme"],
         ]
+
+
+def test_a_key_with_a_name_labels_as_its_moderator(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path, **PATIENT) as deployed:
+        (service,) = deployed.services
+        environment = environment_of(deployed)
+        kim = new_key(environment, "feedback,review", "*", "--moderator", "kim")
+        chief = new_key(environment, "feedback", "*", "--moderator", "ann", "--speaks-for-others")
+
+        def give(key: str, **fields: str) -> int:
+            body = EXAMPLE | {"label": 1} | fields
+            return service.request("POST", "/feedback", json=body, headers={"X-API-Key": key}).status_code
+
+        wait_for_the_door(service)
+        wait_until(lambda: give(chief) == 200, "the second key is not known")
+        assert give(chief, moderator="lee") == 200
+        assert [give(kim), give(kim, moderator="kim"), give(kim, moderator="lee")] == [200, 200, 403]
+        found = service.request("GET", "/tenants/acme/labels", headers={"X-API-Key": kim}).json()["labels"]
+        assert [label["moderator"] for label in found] == ["kim", "kim", "lee", "ann"]
+        listed = sluice(environment, "keys", "list").stdout
+        assert "  kim  " in listed
+        assert "  ann and others  " in listed
+        alone = sluice(environment, "keys", "create", "--roles", "feedback", "--tenants", "*", "--speaks-for-others")
+        assert alone.returncode == 1
+        assert "speaks_for_others needs a moderator" in alone.stderr
 
 
 @on_a_server

@@ -11,8 +11,9 @@ from msgspec import UNSET, Raw, UnsetType
 from app.api.errors import BadInput, TooLarge
 from app.api.fast_path.messages import EmailBytes, FeedbackItem, Input, KeptInput
 from app.api.schemas.names import is_id, is_tenant_name
+from app.auth.keys import Key
 from app.features.featurizer import KINDS, Kind
-from app.learning.errors import BadExample, short_repr
+from app.learning.errors import BadExample, SluiceError, short_repr
 from app.learning.example import LONGEST_TEXT, Example, example_of_json, joined, longest_name
 
 INPUTS = f"features, one of {', '.join(KINDS)}, or both"
@@ -96,6 +97,16 @@ def check_ids(feedback: FeedbackItem) -> None:
         value: str | UnsetType | None = getattr(feedback, name)
         if isinstance(value, str):
             check_id(name, value)
+
+
+def with_moderator(item: FeedbackItem | Exception, key: Key) -> FeedbackItem | Exception:
+    """Return an item with the moderator that its caller's key allows, or the error if it names another one."""
+    if isinstance(item, Exception) or item.moderator == key.moderator:
+        return item
+    try:
+        return msgspec.structs.replace(item, moderator=key.moderator_for(item.moderator))
+    except SluiceError as error:
+        return error
 
 
 def check_id(name: str, value: str) -> str:

@@ -16,7 +16,15 @@ from app.api.dependencies import needs, tenants_of
 from app.api.documentation import USING_TENANT, body, example, json_body, parameter, refusals
 from app.api.errors import BadInput, ClientGone
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
-from app.api.fast_path.inputs import FEEDBACK_INPUTS, check_id, check_ids, check_tenant_name, example_from, kept_example
+from app.api.fast_path.inputs import (
+    FEEDBACK_INPUTS,
+    check_id,
+    check_ids,
+    check_tenant_name,
+    example_from,
+    kept_example,
+    with_moderator,
+)
 from app.api.fast_path.mails import mail_with_label
 from app.api.fast_path.messages import (
     EarlierLabel,
@@ -69,6 +77,7 @@ Resolved = Feedback | LearntFeedback | Exception  # to be learnt, answered alrea
         problems.FEEDBACK_CONFLICT,
         problems.FEEDBACK_FORGOTTEN,
         problems.LABEL_TOO_OLD,
+        problems.NOT_THIS_MODERATOR,
         problems.PREDICTION_EXPIRED,
         problems.TOO_MANY_LABELS,
         problems.UPDATE_VETOED,
@@ -130,6 +139,8 @@ async def learn_all(
     backend: Backend, context: RequestContext, tenant: Tenant, items: Sequence[Parsed]
 ) -> list[LearntFeedback | Exception]:
     """Learn all valid items in one call; the error of a refused item stands in its place."""
+    if context.key is not None and context.key.moderator is not None:
+        items = [with_moderator(item, context.key) for item in items]
     cuts: dict[int, Sequence[str]] = {}
     resolved = await _resolve_all(backend, context, tenant, items, cuts)
     if backend.label_rates.per_minute:

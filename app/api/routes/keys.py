@@ -32,11 +32,15 @@ KeyPath = Annotated[str, Path(description="The key's id.", examples=["1f0c9a7be2
     summary="Create a key",
     description="For some tenants (`acme`, `acme-*`, or `*` for all) with some roles. Only this answer has its secret. "
     "A key for some tenants can only create keys for those. A key ends with the key that made it: it expires no later "
-    "(without `expires_in_seconds`, at the same time; a later expiry gets 422), and is revoked with it.",
+    "(without `expires_in_seconds`, at the same time; a later expiry gets 422), and is revoked with it. A key with a "
+    "`moderator` carries that name: labels given with it are that moderator's, and a request with another name gets "
+    "403, unless the key `speaks_for_others`.",
     dependencies=[Audited],
     response_description="The key.",
     responses=example(examples.KEY_MADE, 201) | refusals(problems.BAD_KEY, problems.STORE_UNAVAILABLE),
-    openapi_extra={"requestBody": {"content": json_body({"key": examples.KEY_WANTED})}},
+    openapi_extra={
+        "requestBody": {"content": json_body({"key": examples.KEY_WANTED, "moderator": examples.KEY_WANTED_NAMED})}
+    },
 )
 async def create_key(
     wanted: KeyRequest, backend: Service, caller: Caller, context: Context, response: Response
@@ -44,7 +48,15 @@ async def create_key(
     """Create a key."""
     lifetime = wanted.expires_in_seconds
     expires_at = None if lifetime is None else now_milliseconds() + 1000 * lifetime
-    key, secret = await backend.authenticator.create(wanted.name, wanted.roles, wanted.tenants, expires_at, caller)
+    key, secret = await backend.authenticator.create(
+        wanted.name,
+        wanted.roles,
+        wanted.tenants,
+        expires_at,
+        caller,
+        moderator=wanted.moderator,
+        speaks_for_others=wanted.speaks_for_others,
+    )
     await _audit_key(backend, context, "key_made", key)
     response.headers["cache-control"] = NO_STORE
     return KeyCreatedResponse.of(key, secret)
@@ -67,9 +79,9 @@ async def list_keys(backend: Service, caller: Caller) -> KeyListResponse:
     "/keys/{key}/rotate",
     status_code=201,
     summary="Rotate a key",
-    description="Creates a key with the same roles, tenants and expiry; the old one stays valid for a while, by "
-    "default a day. The keys that the old one made now belong to the new one. A key that expires later than the "
-    "caller's cannot be rotated with it.",
+    description="Creates a key with the same roles, tenants, moderator and expiry; the old one stays valid for a "
+    "while, by default a day. The keys that the old one made now belong to the new one. A key that expires later than "
+    "the caller's cannot be rotated with it.",
     dependencies=[Audited, KnownQuery],
     response_description="The new key.",
     responses=example(examples.KEY_MADE, 201)
@@ -112,5 +124,7 @@ async def _audit_key(backend: Backend, context: RequestContext, action: str, key
     detail = f"{key.id} {key.name!r}: {', '.join(key.roles)} for {', '.join(key.tenants)}"
     if key.made_by is not None:
         detail += f", made by {key.made_by}"
+    if key.moderator is not None:
+        detail += f", moderator {key.moderator!r}" + (" and others" if key.speaks_for_others else "")
     caller = context.key
     await backend.audit.note(action, key_id=caller.id if caller else None, request_id=context.request_id, detail=detail)

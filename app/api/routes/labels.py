@@ -96,7 +96,9 @@ def filter_of(  # noqa: PLR0913, PLR0917 - query parameters
     dependencies=[needs("feedback"), OwnTenant],
     response_description="What was taken back.",
     responses=example(examples.RETRACTED)
-    | refusals(*WITH_TENANT, problems.UNKNOWN_LABEL, problems.LABEL_TOO_OLD, problems.LOG_REPLACED),
+    | refusals(
+        *WITH_TENANT, problems.NOT_THIS_MODERATOR, problems.UNKNOWN_LABEL, problems.LABEL_TOO_OLD, problems.LOG_REPLACED
+    ),
     openapi_extra={"requestBody": {"content": json_body(examples.RETRACTIONS)}},
 )
 async def retract_labels(
@@ -106,7 +108,7 @@ async def retract_labels(
     key = context.key
     asked = Asked(
         wanted.reason,
-        wanted.by,
+        key.moderator_for(wanted.by) if key else wanted.by,
         key.id if key else None,
         context.request_id,
         only_own=key is not None and "admin" not in key.roles,

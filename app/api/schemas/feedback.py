@@ -12,7 +12,9 @@ from app.api.schemas.problems import ItemErrorResponse
 
 LABEL_DESCRIPTION = "1: anomaly, -1: normal."
 FEEDBACK_ID_DESCRIPTION = "Makes a retry harmless: a label with the same id is learnt once."
-MODERATOR_DESCRIPTION = "The person who gave the label."
+MODERATOR_DESCRIPTION = (
+    "The person who gave the label. By default the name that the key carries; another name is then refused."
+)
 
 
 class FeedbackItem(InputItem):

@@ -13,6 +13,7 @@ from app.tenants.labels.stored_labels import LabelFilter
 MAX_IDS = 10_000
 SHOWN = 100
 SHOWN_IDS = 5
+BY_DESCRIPTION = "Who asks for it. By default the name that the key carries; another name is then refused."
 
 
 def _time(text: str) -> str:
@@ -31,7 +32,7 @@ class RetractionRequest(RequestModel):
     key_id: Id | None = None
     since: Annotated[Time | None, Field(description="Only labels given at this time or later.")] = None
     until: Annotated[Time | None, Field(description="Only labels given before this time.")] = None
-    by: Annotated[Id | None, Field(description="Who asks for it.")] = None
+    by: Annotated[Id | None, Field(description=BY_DESCRIPTION)] = None
     reason: Annotated[str, Field(max_length=500, pattern=ID_PATTERN.replace("{1,200}", "{1,500}"))] | None = None
     dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False
 

@@ -30,6 +30,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     create.add_argument("--tenants", required=True, type=names, help="acme, acme-* or '*', separated by commas")
     create.add_argument("--name", default="", help="what the key is for")
     create.add_argument("--expires", type=duration, metavar="90d", help="how long it is valid (default: forever)")
+    create.add_argument("--moderator", metavar="NAME", help="whose labels are given with it; other names are refused")
+    create.add_argument("--speaks-for-others", action="store_true", help="with --moderator: allow other names as well")
     create.set_defaults(run=_in_store(_create))
     actions.add_parser("list", help="list the keys, without their secrets").set_defaults(run=_in_store(_list))
     rotate = actions.add_parser("rotate", help="create a key that replaces another one after a while")
@@ -57,7 +59,16 @@ def _in_store(action: Callable[[Namespace, Authenticator, Audit], Awaitable[None
 async def _create(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
     expires_at = None if chosen.expires is None else now_milliseconds() + 1000 * chosen.expires
     await audit.note("create_key", detail="by the command line")
-    _print_new(*await guard.create(chosen.name, chosen.roles, chosen.tenants, expires_at, None))
+    made = await guard.create(
+        chosen.name,
+        chosen.roles,
+        chosen.tenants,
+        expires_at,
+        None,
+        moderator=chosen.moderator,
+        speaks_for_others=chosen.speaks_for_others,
+    )
+    _print_new(*made)
 
 
 async def _list(_: Namespace, guard: Authenticator, __: Audit) -> None:
@@ -66,10 +77,18 @@ async def _list(_: Namespace, guard: Authenticator, __: Audit) -> None:
         print("There are no keys. Create one with `sluice keys create`.")
         return
     rows = [
-        (key.id, key.name or "-", ",".join(key.roles), ",".join(key.tenants), _expiry(key), key.made_by or "-")
+        (
+            key.id,
+            key.name or "-",
+            ",".join(key.roles),
+            ",".join(key.tenants),
+            _moderator(key),
+            _expiry(key),
+            key.made_by or "-",
+        )
         for key in keys
     ]
-    print_table(("id", "name", "roles", "tenants", "expires", "made by"), rows, text_columns=6)
+    print_table(("id", "name", "roles", "tenants", "moderator", "expires", "made by"), rows, text_columns=7)
 
 
 async def _rotate(chosen: Namespace, guard: Authenticator, audit: Audit) -> None:
@@ -87,9 +106,14 @@ async def _revoke(chosen: Namespace, guard: Authenticator, audit: Audit) -> None
 
 def _print_new(key: Key, token: str) -> None:
     """Print only the secret on standard output, so that a script can pipe it to where it is kept."""
-    warn(f"key {key.id}: {', '.join(key.roles)} for {', '.join(key.tenants)}, expires {_expiry(key)}")
+    moderator = f", moderator {_moderator(key)}" if key.moderator is not None else ""
+    warn(f"key {key.id}: {', '.join(key.roles)} for {', '.join(key.tenants)}{moderator}, expires {_expiry(key)}")
     warn("The secret, which is not shown again:")
     print(token)
+
+
+def _moderator(key: Key) -> str:
+    return f"{key.moderator or '-'}{' and others' if key.speaks_for_others else ''}"
 
 
 def _expiry(key: Key) -> str:
