@@ -64,8 +64,10 @@ from app.tenants.prediction_budget import PredictionBudget
 from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
 from app.tenants.rules import FeatureLimit, Rules
-from app.tenants.snapshotter import Exports, SnapshotPolicy, Snapshotter
+from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
 from app.tenants.transfer.deletion import Deletions
+from app.tenants.transfer.exports import Exports
+from app.tenants.transfer.imports import Imports
 
 logger = logging.getLogger("sluice")
 
@@ -175,6 +177,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
     """Build the tenants of one worker, from the store up."""
     log = EventLog(connection, rules.feedback_id_ttl_seconds)
     snapshots = SnapshotStore(connection)
+    store = TenantStore(connection, log, rules.feedback_id_ttl_seconds)
     recent, ended = RecentEntries(), EndedIncarnations()
     recovery = Recovery(log, snapshots)
     cache = TenantCache(rules.memory_budget_bytes, recent, telemetry)
@@ -203,15 +206,9 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         repair=repair,
         snapshotter=snapshotter,
         retractions=retractions,
-        deletions=Deletions(
-            log,
-            DeletedTenants(connection),
-            TenantStore(connection, log, rules.feedback_id_ttl_seconds),
-            snapshots,
-            repair,
-            rules.deleted_tenant_seconds,
-        ),
-        exports=Exports(rules.max_concurrent_exports),
+        deletions=Deletions(log, DeletedTenants(connection), store, snapshots, repair, rules.deleted_tenant_seconds),
+        exports=Exports(rules.max_concurrent_exports, log),
+        imports=Imports(log, snapshots, store, rules.features, ended),
         telemetry=telemetry,
         store=connection.status,
     )

@@ -64,7 +64,7 @@ class TenantRegistry(Protocol):
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
 
-    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+    async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:

@@ -160,9 +160,9 @@ class CallerTenants:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
         return await self._tenants.as_of(self.own(name), version)
 
-    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+    async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""
-        return await self._tenants.export(self.own(name))
+        return await self._tenants.export(self.own(name), has_log=has_log)
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
         """Make a model file a tenant."""

@@ -10,17 +10,16 @@ from app.learning.config import Value, config_of
 from app.learning.errors import BadSetting
 from app.learning.events import Outcome
 from app.learning.example import Example
-from app.learning.snapshot.model_file import load
 from app.storage.client.durability import StoreStatus
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.embedded.append_only_file import read_notes
 from app.storage.event_codec import ConfigRecord, encode
-from app.storage.event_log import Draft, EventLog, new_incarnation
-from app.storage.metadata import Meta, Position
+from app.storage.event_log import Draft, EventLog
+from app.storage.metadata import Meta
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
-from app.tenants.errors import LogReplaced, TenantExists, TenantUnknown, TooManyTenants
+from app.tenants.errors import LogReplaced, TenantUnknown, TooManyTenants
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.retraction import Asked, Retracted, Retractions
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, example_at, latest_labels
@@ -30,9 +29,11 @@ from app.tenants.loss.repair import Repair
 from app.tenants.readiness import Readiness, readiness
 from app.tenants.recovery import TenantLoader
 from app.tenants.rules import Rules
-from app.tenants.snapshotter import EncodedState, Exports, SnapshotTaken, Snapshotter, encode_state, locked
+from app.tenants.snapshotter import SnapshotTaken, Snapshotter
 from app.tenants.tenant import Tenant
 from app.tenants.transfer.deletion import Deletions
+from app.tenants.transfer.exports import Exports
+from app.tenants.transfer.imports import Imports
 
 ATTEMPTS = 3
 LOCK_SECONDS = 5.0
@@ -67,6 +68,7 @@ class Tenants:
         retractions: Retractions,
         deletions: Deletions,
         exports: Exports,
+        imports: Imports,
         telemetry: Telemetry,
         store: StoreStatus,
     ) -> None:
@@ -83,6 +85,7 @@ class Tenants:
         self._retractions = retractions
         self._deletions = deletions
         self._exports = exports
+        self._imports = imports
         self._telemetry = telemetry
         self._store = store
         self._tasks: list[asyncio.Task[None]] = []
@@ -216,37 +219,16 @@ class Tenants:
         async with self._retractions.turn:  # one such copy at a time
             return await self._retractions.replayer.recovery.at(name, tenant.incarnation, version)
 
-    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+    async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""
-        return self._exports.file(await self.hold(name, create=False))
+        return self._exports.file(await self.hold(name, create=False), has_log=has_log)
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
         """Import a model file as a tenant; raise BadSnapshot if it is invalid, TenantExists if the tenant exists."""
-        state = await asyncio.to_thread(load, data)
-        self._rules.features.check_model(state.config)
-        if not replace and (await self._log.meta(name)).position is not None:
-            raise TenantExists(name)
-        incarnation = new_incarnation()
-        async with locked(self._snapshots, name, LOCK_SECONDS):
-            copy = await encode_state(Tenant(name, state, Position(incarnation, state.version, incarnation)))
-            await self._snapshots.write(name, copy.chunks, copy.chunk_bytes)
-            instead_of = await self._seed(name, copy, replace=replace)
-        if instead_of:
-            self._repair.ended.add(name, instead_of)
+        await self._imports.write(name, data, replace=replace)
         if tenant := self.held(name):
             self.cache.drop(tenant)
         return await self.hold(name, create=False)
-
-    async def _seed(self, name: str, copy: EncodedState, *, replace: bool) -> str:
-        """Start the log of a tenant from a state; return the incarnation that this replaces, or ''."""
-        for _ in range(ATTEMPTS):  # others may import or repair the tenant at the same time
-            stored = (await self._log.meta(name)).position
-            if stored is not None and not replace:
-                raise TenantExists(name)
-            instead_of = stored.incarnation if stored else ""
-            if await self._log.seed(name, copy.position, copy.header, instead_of=instead_of):
-                return instead_of
-        raise LogReplaced(name)
 
     def ready(self) -> Readiness:
         """Return whether this worker can serve requests."""

@@ -1,21 +1,21 @@
-"""Snapshots (by events, by time, on request, at shutdown; one worker at a time for each tenant), and exports."""
+"""Snapshots: by events, by time, on request, at shutdown; one worker at a time for each tenant."""
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, MutableMapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.chunks import Data
-from app.learning.snapshot.model_file import Chunk, encode, join_file, read_header
+from app.learning.snapshot.model_file import Chunk, encode, read_header
 from app.learning.snapshot.state_copy import allocate_for, copy_state
 from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore, Written
 from app.telemetry.counters import Telemetry
-from app.tenants.errors import SnapshotBusy, TooManyExports
+from app.tenants.errors import SnapshotBusy
 from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
@@ -64,10 +64,6 @@ class EncodedState:
     chunks: list[Chunk]
     chunk_bytes: Callable[[Chunk], Data]
     digest: str
-
-    def file(self) -> Iterator[Data]:
-        """Return the pieces of a model file."""
-        return join_file(self.header, self.chunk_bytes)
 
 
 class Snapshotter:
@@ -165,34 +161,6 @@ class Snapshotter:
             self._telemetry.snapshots_failed += 1
             logger.exception("no snapshot of tenant %s", tenant.name)
         return True
-
-
-class Exports:
-    """The exports in progress in this worker: each holds a copy of a model until its client has all of it."""
-
-    def __init__(self, at_most: int) -> None:
-        self._at_most = at_most
-        self.in_progress = 0
-
-    async def file(self, tenant: Tenant) -> AsyncGenerator[bytes, None]:
-        """Yield the model file of this moment in pieces; raise TooManyExports before the first one.
-
-        The export counts until the generator ends or is closed.
-        """
-        with self._slot():
-            copy = await encode_state(tenant)
-            for piece in copy.file():
-                yield bytes(piece)
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        if self.in_progress >= self._at_most:
-            raise TooManyExports(self._at_most)
-        self.in_progress += 1
-        try:
-            yield
-        finally:
-            self.in_progress -= 1
 
 
 @asynccontextmanager

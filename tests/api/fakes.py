@@ -54,6 +54,7 @@ class FakeTenants:
         self.trouble: str | None = None
         self.broken: Exception | None = None
         self.auto_create = True
+        self.exported_with_log = False
         self.deleted_tenants: dict[str, Tenant] = {}
         self.damaged = ""
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
@@ -134,7 +135,8 @@ class FakeTenants:
         await self.hold(name, create=False)
         return self.copies.get(version)
 
-    async def export(self, name: str) -> AsyncGenerator[bytes, None]:
+    async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
+        self.exported_with_log = has_log
         return _one_by_one([bytes(piece) for piece in dump((await self.hold(name, create=False)).state)])
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:

@@ -35,6 +35,12 @@ Replace = Annotated[
     Query(description="Whether to replace an existing tenant."),
 ]
 
+WithLog = Annotated[
+    bool,
+    BeforeValidator(lambda text: flag("log", str(text).lower() if isinstance(text, bool) else text)),
+    Query(description="Whether the file has the log too."),
+]
+
 
 @router.post(
     "/tenants/{tenant}/snapshot",
@@ -60,16 +66,17 @@ async def take_snapshot(tenant: TenantPath, tenants: Tenants) -> SnapshotRespons
 @router.get(
     "/tenants/{tenant}/export",
     summary="Export a tenant's model",
-    description="One portable file, of one moment; `sluice inspect` reads it, and `/import` takes it on any machine.",
-    dependencies=[needs("admin")],
+    description="One portable file, of one moment; `sluice inspect` reads it, and `/import` takes it on any machine. "
+    "With `log`, it also has the log as far as that reaches back: who labelled what, and labels to take back.",
+    dependencies=[needs("admin"), KnownQuery],
     status_code=200,
     response_class=Pieces,
     response_description="The file.",
     responses=answer_in(FILE) | refusals(*WITH_TENANT, problems.MODEL_NOT_FINITE, problems.TOO_MANY_EXPORTS),
 )
-async def export_tenant(tenant: TenantPath, tenants: Tenants) -> Pieces:
+async def export_tenant(tenant: TenantPath, tenants: Tenants, *, log: WithLog = False) -> Pieces:
     """Export the model as one file."""
-    pieces = await tenants.export(tenant)
+    pieces = await tenants.export(tenant, has_log=log)
     first = await anext(pieces)
     disposition = f'attachment; filename="{tenant}-v{_version(first)}.sluice"'
     return Pieces(first, pieces, BINARY_TYPE, [(b"content-disposition", disposition.encode())])

@@ -18,6 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "Save a tenant's model from a running service to a file."
     add_service(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="MODEL", help="the file to write")
+    parser.add_argument("--log", action="store_true", help="with the log: who labelled what, and labels to take back")
     parser.set_defaults(run=export_tenant)
 
 
@@ -30,7 +31,7 @@ def add_service(parser: ArgumentParser) -> None:
 def export_tenant(chosen: Namespace) -> None:
     """Run the command."""
     require_folder_of(chosen.out)
-    path = f"/tenants/{quote(chosen.tenant, safe='')}/export"
+    path = f"/tenants/{quote(chosen.tenant, safe='')}/export" + ("?log=true" if chosen.log else "")
     with (
         Client(chosen.url, timeout_seconds=TIMEOUT_SECONDS) as client,
         client.stream("GET", path, headers={"Accept-Encoding": "identity"}) as answer,

@@ -6,7 +6,7 @@ in an older header need not be written again. A model file is: magic, length and
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from app.learning.numbers import WIDTH
 from app.learning.prequential import MOST_COUNTED, decode_histograms
 from app.learning.snapshot.chunks import (
     DENSE,
+    LOG,
     NAMES,
     NUMBERS,
     ROWS,
@@ -33,6 +34,7 @@ from app.learning.state import TenantState
 MAGIC = b"sluice model\n"
 FORMAT = 2
 HASH_BYTES = 16
+LONGEST_VERSION = 16  # digits
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -161,6 +163,26 @@ def read_header(header: bytes) -> Header:
     if len({(chunk.kind, chunk.index) for chunk in parsed.chunks}) < len(parsed.chunks):
         raise BadSnapshot("the model lists a chunk twice")  # else a short file could take much memory
     return parsed
+
+
+def with_log(header: bytes, first_version: int, portions: Sequence[bytes]) -> tuple[bytes, dict[Chunk, bytes]]:
+    """Return a header that also lists portions of a log, and these portions as chunks; readers may ignore them."""
+    parsed = read_header(header)
+    added = {Chunk(LOG, index, len(data), _hash(data)): data for index, data in enumerate(portions)}
+    extra = parsed.extra | {"log_starts": str(first_version)}
+    return msgspec.json.encode(msgspec.structs.replace(parsed, extra=extra, chunks=[*parsed.chunks, *added])), added
+
+
+def log_in(data: bytes) -> tuple[int, list[Data]] | None:
+    """Return the first version of the log in a model file, and its portions; None if it has no log."""
+    header, chunk_bytes = split_file(data)
+    parsed = read_header(header)
+    starts = parsed.extra.get("log_starts")
+    if starts is None:
+        return None
+    if not (starts.isascii() and starts.isdigit() and len(starts) <= LONGEST_VERSION):
+        raise BadSnapshot("the log in the file has no valid version")
+    return int(starts), [chunk_bytes(chunk) for chunk in parsed.chunks if chunk.kind == LOG]
 
 
 def with_extra(header: bytes, extra: dict[str, str]) -> bytes:

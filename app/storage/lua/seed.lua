@@ -8,6 +8,10 @@ local tenant, expected, born, version, chain, header = ARGV[1], ARGV[2], ARGV[3]
 local meta = redis.call('HMGET', KEYS[1], 'born', 'was')
 if (meta[1] or '') ~= expected then return 0 end
 redis.call('DEL', KEYS[2], KEYS[4])
+if redis.call('EXISTS', KEYS[2] .. ':' .. born) == 1 then -- a log that was written aside for this incarnation
+  redis.call('RENAME', KEYS[2] .. ':' .. born, KEYS[2])
+  redis.call('PERSIST', KEYS[2])
+end
 local was = meta[2] or ''
 for ended in string.gmatch(ARGV[8] .. ' ' .. expected, '%S+') do
   if ended ~= born and not string.find(was, ended, 1, true) then was = ended .. ' ' .. was end

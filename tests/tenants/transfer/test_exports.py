@@ -1,5 +1,7 @@
 """Concurrent exports of one worker are limited, and every way to end one frees its slot."""
 
+from typing import Any
+
 import pytest
 
 from app.learning.errors import ModelNotFinite
@@ -7,11 +9,12 @@ from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, replay
 from app.storage.metadata import Position
 from app.tenants.errors import TooManyExports
-from app.tenants.snapshotter import Exports
 from app.tenants.tenant import Tenant
+from app.tenants.transfer.exports import Exports
 from tests.learning.logs import random_log
 
 pytestmark = pytest.mark.anyio
+NO_LOG: Any = None  # is not read
 
 
 def tenant(state: TenantState | None = None) -> Tenant:
@@ -19,7 +22,7 @@ def tenant(state: TenantState | None = None) -> Tenant:
 
 
 async def test_a_complete_export_frees_its_slot() -> None:
-    exports, exported = Exports(1), tenant()
+    exports, exported = Exports(1, NO_LOG), tenant()
     for _ in range(3):
         file = b"".join([piece async for piece in exports.file(exported)])
         assert load(file).digest == exported.state.digest
@@ -27,7 +30,7 @@ async def test_a_complete_export_frees_its_slot() -> None:
 
 
 async def test_concurrent_exports_are_limited() -> None:
-    exports = Exports(2)
+    exports = Exports(2, NO_LOG)
     first, second, third = (exports.file(tenant()) for _ in range(3))
     await anext(first)
     await anext(second)
@@ -38,13 +41,13 @@ async def test_concurrent_exports_are_limited() -> None:
 
 
 async def test_an_export_that_was_not_started_takes_no_slot() -> None:
-    exports = Exports(1)
+    exports = Exports(1, NO_LOG)
     exports.file(tenant())
     assert await anext(exports.file(tenant()))
 
 
 async def test_a_failed_export_frees_its_slot() -> None:
-    exports, broken = Exports(1), tenant()
+    exports, broken = Exports(1, NO_LOG), tenant()
     broken.state.model.tally[0] = float("inf")
     with pytest.raises(ModelNotFinite):
         await anext(exports.file(broken))
