@@ -65,13 +65,14 @@ class SnapshotStore:
             found |= {name: data for name, data in zip(some, answers, strict=True) if data is not None}
         return found
 
-    async def set_aside(self, tenant: str, version: int) -> None:
-        """Remove a snapshot that cannot be used; its header is kept for an operator to inspect."""
+    async def set_aside(self, tenant: str, incarnation: str, version: int) -> bool:
+        """Remove a snapshot that cannot be used; its header is kept for an operator to inspect.
+
+        False if the tenant is another incarnation by now, whose snapshot it may be.
+        """
         keys = keys_of(tenant)
-        header = await self.header(tenant, version)
-        if header is not None:
-            await self._connection.ask("HSET", keys.aside, version, header)
-        await self._connection.ask("HDEL", keys.headers, version)
+        call = Call(scripts.SET_ASIDE, [keys.meta, keys.headers, keys.aside], [incarnation, version])
+        return bool(await self._connection.run(call))
 
     async def lock(self, tenant: str) -> str | None:
         """Lock the snapshots of a tenant; return the token, or None while another worker has the lock."""

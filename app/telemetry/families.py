@@ -24,6 +24,11 @@ PLAIN_GAUGES: tuple[tuple[str, str, Callable[[TenantReading], float | None]], ..
     ("sluice_tenant_sparsity_ratio", "Share of features without a weight.", lambda one: one.sparsity),
     ("sluice_tenant_memory_bytes", "Memory of the model and its names.", lambda one: one.memory_bytes),
     ("sluice_tenant_poor", "Whether verdicts are no better than chance.", lambda one: one.is_poor),
+    (
+        "sluice_tenant_rebuilding_ratio",
+        "Share done of a rebuild without retracted labels.",
+        lambda one: one.rebuilding,
+    ),
     ("sluice_log_lag_events", "Events known to be in the log and not applied yet.", lambda one: one.log_lag_events),
     ("sluice_log_lag_seconds", "For how long there have been such events.", lambda one: one.log_lag_seconds),
     ("sluice_snapshot_lag_events", "Events since the newest snapshot.", lambda one: one.snapshot_lag_events),

@@ -34,6 +34,7 @@ class TenantReading:
     rates: Sequence[Rates]
     drifts: Sequence[DriftReading]
     is_poor: bool | None  # None while there are too few labels
+    rebuilding: float | None  # the share that is done, while labels are taken back
     version: int
     features: int
     nonzero_weights: int | None

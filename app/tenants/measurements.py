@@ -81,6 +81,7 @@ class Measurements:
             name=tenant.name,
             rates=_rates(state),
             is_poor=_is_poor(state),
+            rebuilding=tenant.rebuilding.share if tenant.rebuilding else None,
             drifts=[_drift("anomaly", drift.anomaly), _drift("normal", drift.normal)],
             version=state.version,
             features=state.model.features,

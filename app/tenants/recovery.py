@@ -159,8 +159,9 @@ class Recovery:
                 tenant = await self._restore(name, position.incarnation, version)
                 await self._check_history(tenant, position)
             except BadSnapshot as error:
+                if not await self.snapshots.set_aside(name, position.incarnation, version):
+                    raise LogReplaced(name) from None
                 logger.error("tenant %s: snapshot %d is set aside: %s", name, version, error)  # noqa: TRY400 - no traceback needed
-                await self.snapshots.set_aside(name, version)
             else:
                 return tenant
         return Tenant(name, TenantState(), Position(position.incarnation, 0, position.incarnation))

@@ -20,7 +20,8 @@ def reading(**changes: object) -> TenantReading:
         "name": "acme",
         "rates": [Rates("model", "lifetime", 0.75, 0.5, 1.0)],
         "drifts": [DriftReading("anomaly", 1, 2, 30, 0.25), DriftReading("normal", 0, 0, 0, None)],
-        "is_poor": False, "version": 7, "features": 10, "nonzero_weights": 4, "memory_bytes": 1000, "log_lag_events": 0,
+        "is_poor": False, "rebuilding": 0.5,
+        "version": 7, "features": 10, "nonzero_weights": 4, "memory_bytes": 1000, "log_lag_events": 0,
         "log_lag_seconds": 0.0, "snapshot_lag_events": 7, "snapshot_age_seconds": 1.5, "pending_predictions": 3,
     }  # fmt: skip
     return TenantReading(**(plain | changes))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from app.storage.event_log import Draft, EventLog, Group
 from app.storage.metadata import Position
 from app.storage.redis_keys import keys_of
 from app.tenants import snapshotter
-from app.tenants.errors import SnapshotBusy, TenantDamaged
+from app.tenants.errors import LogReplaced, SnapshotBusy, TenantDamaged
 from app.tenants.snapshotter import SnapshotPolicy
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, lose, replayed, until, worker
@@ -248,3 +248,19 @@ async def test_a_snapshot_of_another_history_is_set_aside(
         assert (await tenants.hold("acme")).snapshot_version == 5
     assert snapshot_versions(store, "acme") == [5]
     assert "snapshot 10 is set aside: the log has another history than the snapshot" in caplog.text
+
+
+async def test_a_load_during_an_import_does_not_set_aside_the_new_snapshot(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "acme", *(feedback(number) for number in range(10)))
+        await a.snapshot("acme")
+        file = b"".join([piece async for piece in await a.export("acme")])
+        before = await digest(a, "acme")
+        recovery = b._retractions.replayer.recovery  # noqa: SLF001 - a load that is slow
+        versions, meta = await recovery.snapshots.versions_and_meta("acme")
+        assert meta.position is not None
+        await a.imported("acme", file, replace=True)  # the new incarnation has a snapshot of the same version
+        with pytest.raises(LogReplaced):
+            await recovery._start("acme", meta.position, versions)  # noqa: SLF001
+        assert await digest(b, "acme") == before
+        assert await recovery.snapshots.versions("acme") == [10]

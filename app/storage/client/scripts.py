@@ -7,7 +7,7 @@ from app.storage.client.connection import Call, Script
 
 __all__ = [
     "APPEND", "COMMIT", "CREATE", "DELETE", "FREE", "KEEP", "KEPT_BYTES", "KEYRING", "OUTCOMES", "RELEASE", "REPLACE",
-    "RESTORE", "SEED", "Call", "Script",
+    "RESTORE", "SEED", "SET_ASIDE", "Call", "Script",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent.parent / "lua"
@@ -22,5 +22,5 @@ def _read(name: str) -> Script:
 
 
 APPEND, CREATE, SEED, DELETE, RESTORE, REPLACE, KEYRING = map(_read, DURABLE)
-COMMIT, RELEASE, OUTCOMES = map(_read, ("commit", "release", "outcomes"))
+COMMIT, RELEASE, OUTCOMES, SET_ASIDE = map(_read, ("commit", "release", "outcomes", "set_aside"))
 KEEP, KEPT_BYTES, FREE = map(_read, ("keep", "kept_bytes", "free"))
