@@ -9,7 +9,15 @@ from pathlib import Path
 import msgspec
 
 from app.learning.config import Value
-from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
+from app.learning.events import (
+    Event,
+    FeaturesRemoved,
+    FeedbackGiven,
+    LabelRetracted,
+    RetractionMade,
+    Served,
+    TenantConfigured,
+)
 from app.learning.example import example_of
 from app.learning.state import replay
 from kernels.registry import ALGORITHMS, load
@@ -21,12 +29,26 @@ ENTRIES: dict[str, dict[str, Value]] = {
     "cs-ssol, numbers encoded": {"algorithm": "cs-ssol", **ENCODED},
     "cs-sol, numbers encoded": {"algorithm": "cs-sol", **ENCODED},
     "cs-sol, numbers encoded, threshold auto": {"algorithm": "cs-sol", **ENCODED, "threshold": "auto"},
+    "cs-ssol, labels taken back": {"algorithm": "cs-ssol"},
+    "cs-sol, numbers encoded, labels taken back": {"algorithm": "cs-sol", **ENCODED, "threshold": "auto"},
 }
+TAKEN_BACK = "labels taken back"
 WISHES = {"target_sparsity": 0.5, "forgetting": 0.001, "bias": True}
 
 
 def golden_log(entry: str) -> Iterator[Event]:
     """A log of feedback, settings and removals from our own generator, so that no library can change it."""
+    if not entry.endswith(TAKEN_BACK):
+        yield from _golden_log(entry)
+        return
+    for number, event in enumerate(_golden_log(entry)):
+        is_taken_back = isinstance(event, FeedbackGiven) and number % 7 == 3
+        yield LabelRetracted(event.example) if is_taken_back else event  # type: ignore[union-attr]
+        if number % 500 == 499:
+            yield RetractionMade(frozenset({b"earlier labels"}))
+
+
+def _golden_log(entry: str) -> Iterator[Event]:
     yield TenantConfigured(ENTRIES[entry])
     yield from _feedback(seed=1, examples=1500)
     options = load(str(ENTRIES[entry]["algorithm"])).options | {"bias"}
