@@ -141,18 +141,24 @@ class FeedbackHistory:
         return known
 
     async def _replay(self, tenant: Tenant, versions: Collection[int], caller: Caller | None) -> dict[int, Outcome]:
-        """Replay the log on a copy; keep the outcomes of all labels with ids on the way."""
-        self._telemetry.outcome_replays += 1
-        name, incarnation = tenant.name, tenant.incarnation
+        """Replay the log on a copy; keep the outcomes of all labels with ids on the way.
+
+        One replay finds all of them, except that those from before a retraction need another one.
+        """
+        name, incarnation, missing = tenant.name, tenant.incarnation, set(versions)
         found: dict[int, Outcome] = {}
         try:
-            async for block in self._recovery.replay(name, incarnation, min(versions), max(versions)):
-                if caller is not None and caller.is_client_gone:
-                    raise Abandoned
-                found |= {entry.version: outcome for entry, outcome in block if entry.version in versions}
-                passed = [_given(tenant, entry, outcome) for entry, outcome in block]
-                with suppress(StoreUnavailable):
-                    await self._outcomes.write([each for each in passed if each is not None])
+            while missing:
+                self._telemetry.outcome_replays += 1
+                last = max(missing)
+                async for block in self._recovery.replay(name, incarnation, min(missing), last):
+                    if caller is not None and caller.is_client_gone:
+                        raise Abandoned
+                    found |= {entry.version: outcome for entry, outcome in block if entry.version in missing}
+                    passed = [_given(tenant, entry, outcome) for entry, outcome in block]
+                    with suppress(StoreUnavailable):
+                        await self._outcomes.write([each for each in passed if each is not None])
+                missing -= found.keys() | {last}
         except (LogReplaced, TenantDamaged, ValueError):  # the log does not reach back so far
             pass
         for version, outcome in found.items():

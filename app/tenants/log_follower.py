@@ -16,6 +16,7 @@ from app.storage.redis_keys import SHARDS
 from app.tenants.cache import RecentEntries, TenantCache
 from app.tenants.errors import LogReplaced, RetractionFound, TenantDamaged
 from app.tenants.labels.progress import Progress
+from app.tenants.loss.lost_entries import remember_loaded
 from app.tenants.loss.repair import Repair
 from app.tenants.recovery import ENTRIES_AT_ONCE, Recovery
 from app.tenants.tenant import Tenant
@@ -76,8 +77,8 @@ class Replayer:
         fresh = loaded.tenant
         if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)
+        await remember_loaded(self.log, self.recent, fresh, loaded.entries)
         tenant.replace_by(fresh)
-        self.recent.remember_read(tenant.name, tenant.incarnation, loaded.entries)
         self.cache.measure(tenant)
 
 

@@ -95,19 +95,27 @@ class Recovery:
     ) -> AsyncIterator[list[tuple[Entry, Outcome]]]:
         """Replay the log on a copy from before one version to another; yield entries and outcomes in small blocks.
 
-        A label that was taken back has no outcome.
+        Only outcomes as they were at first: not those of labels that were taken back up to `last`, nor of labels
+        between one of these and its retraction. To find them, end the replay with them.
         """
         earlier = [each for each in await self.snapshots.versions(name) if each < first]
         tenant = await self._start(name, Position(incarnation, first, ""), earlier)
-        tenant.left_out = await self.retracted_behind(name, tenant.state.version, last)
+        retractions = await self._retractions_behind(name, tenant.state.version, last)
+        tenant.left_out = frozenset[bytes]().union(*retractions.values())
+        last_retraction, differs = max(retractions, default=0), False
         while tenant.state.version < last:
             entries = await self.log.read(
                 name, tenant.state.version, min(REPLAYED_AT_ONCE, last - tenant.state.version)
             )
             if not entries:
                 return
-            applied = [(entry, tenant.apply(entry)) for entry in entries]
-            yield [each for each in applied if label_hash(each[0].payload) not in tenant.left_out]
+            applied = []
+            for entry in entries:
+                outcome, is_left_out = tenant.apply(entry), label_hash(entry.payload) in tenant.left_out
+                differs = differs or is_left_out
+                if not is_left_out and (entry.version > last_retraction or not differs):
+                    applied.append((entry, outcome))
+            yield applied
 
     async def at(self, name: str, incarnation: str, version: int) -> Tenant | None:
         """Return a copy of the tenant as it was at a version; None if the log does not reach back so far."""
@@ -144,11 +152,18 @@ class Recovery:
         tenant.left_out = Tenant.left_out
         return tenant, list(last)
 
-    async def retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
+    async def retracted_behind(self, name: str, version: int) -> frozenset[bytes]:
         """Return the labels that the log takes back behind a version."""
-        found: frozenset[bytes] = frozenset()
+        return frozenset[bytes]().union(*(await self._retractions_behind(name, version)).values())
+
+    async def _retractions_behind(
+        self, name: str, version: int, last: int | None = None
+    ) -> dict[int, frozenset[bytes]]:
+        """Return the retractions of the log behind a version, and up to another one, each with its labels."""
+        found: dict[int, frozenset[bytes]] = {}
         while (last is None or version < last) and (entries := await self.log.read(name, version, SCANNED_AT_ONCE)):
-            found |= retracted_in(entry for entry in entries if last is None or entry.version <= last)
+            some = [entry for entry in entries if is_retraction(entry.payload)]
+            found |= {each.version: labels_of(each.payload) for each in some if last is None or each.version <= last}
             version = entries[-1].version
         return found
 
@@ -193,10 +208,11 @@ class Recovery:
 
     async def _follow(self, tenant: Tenant, seen: deque[Entry], progress: Progress) -> None:
         while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
-            behind = max(
-                (k + 1 for k, entry in enumerate(entries) if is_retraction(entry.payload)), default=len(entries)
-            )
+            retractions = [k + 1 for k, entry in enumerate(entries) if is_retraction(entry.payload)]
+            behind = retractions[-1] if retractions else len(entries)
             tenant.apply_all(entries[:behind])
+            if retractions:
+                tenant.forget_outcomes()  # labels before a retraction were first learnt in another state
             for entry in entries[behind:]:  # someone may wait for the outcome of a label that replaces another
                 tenant.apply(entry)
             seen.extend(entries)

@@ -268,6 +268,10 @@ class Tenant:
         while len(self._outcomes) > OUTCOMES_KEPT:
             self._outcomes.popitem(last=False)
 
+    def forget_outcomes(self) -> None:
+        """Forget the outcomes of all events so far."""
+        self._outcomes = None
+
     def replace_by(self, other: "Tenant") -> None:
         """Take over the state of a tenant that was loaded again."""
         self.state, self.incarnation, self.chain = other.state, other.incarnation, other.chain

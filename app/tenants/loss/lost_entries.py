@@ -10,6 +10,7 @@ from app.storage.event_log import ANY, UNREACHABLE, Appended, Draft, Entry, Even
 from app.storage.metadata import Position
 from app.tenants.cache import RecentEntries
 from app.tenants.recovery import follows
+from app.tenants.tenant import Tenant
 
 logger = logging.getLogger("sluice.tenants")
 
@@ -74,6 +75,22 @@ class LostEntries:
         for entry in known:
             if entry.version <= position.version:
                 self.recent.remember(name, position.incarnation, entry)
+
+
+async def remember_loaded(log: EventLog, recent: RecentEntries, tenant: Tenant, entries: Sequence[Entry]) -> None:
+    """Remember the entries that were read when a tenant was loaded.
+
+    If its snapshot is newer than what is remembered, the entries between them are read, too: without them, all that was
+    remembered would be forgotten.
+    """
+    end = recent.end_of(tenant.name)
+    first = entries[0].version if entries else tenant.state.version + 1
+    if end is not None and end.incarnation == tenant.incarnation:
+        count = first - 1 - end.version
+        between = await log.read(tenant.name, end.version, count) if 0 < count <= APPENDED_AT_ONCE else []
+        if between and len(between) == count and between[-1].version == first - 1:
+            entries = [*between, *entries]
+    recent.remember_read(tenant.name, tenant.incarnation, entries)
 
 
 def missing_entries(log: Sequence[Entry], stored: Position, ours: Sequence[Entry]) -> list[Entry] | None:

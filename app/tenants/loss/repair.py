@@ -8,9 +8,8 @@ The log is the truth, but a worker that still has lost events can put them back:
 - the log lacks events that are still known, as after a failover: they are appended again, behind the events that other
   workers have appended meanwhile, and the tenant follows the log. A tenant that was evicted gets them before it is
   served again. The same if the store lost the whole tenant, and another worker has created it again;
-- otherwise an old copy was restored, or another history was written, and this worker does not know where the two
-  histories fork. The log wins. The state in memory is written to a file that can be imported, and the tenant is loaded
-  again.
+- otherwise an old copy was restored, or another history was written, and this worker does not know where the two fork.
+  The log wins. The state in memory is written to a file that can be imported, and the tenant is loaded again.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import EndedIncarnations, RecentEntries
 from app.tenants.errors import LogReplaced, SnapshotBusy
-from app.tenants.loss.lost_entries import APPENDED_AT_ONCE, LostEntries, draft_of
+from app.tenants.loss.lost_entries import APPENDED_AT_ONCE, LostEntries, draft_of, remember_loaded
 from app.tenants.recovery import ENTRIES_AT_ONCE, Loaded, Recovery, follows, retracted_in
 from app.tenants.snapshotter import encode_state, locked
 from app.tenants.tenant import Tenant
@@ -66,7 +65,7 @@ class Repair:
                 await self._delete_again(name, loaded.tenant.incarnation)
             elif await self._is_complete(name, loaded):
                 if loaded.tenant is not None:
-                    self.recent.remember_read(name, loaded.tenant.incarnation, loaded.entries)
+                    await remember_loaded(self.log, self.recent, loaded.tenant, loaded.entries)
                 return loaded.tenant
         raise LogReplaced(name)
 

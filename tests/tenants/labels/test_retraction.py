@@ -9,14 +9,14 @@ import pytest
 from app.learning.config import Value
 from app.storage.event_codec import RetractionRecord, decode_record
 from app.storage.redis_keys import keys_of
-from app.tenants.errors import FeedbackForgotten, LabelUnknown, RetractionTooOld
+from app.tenants.errors import LabelUnknown, RetractionTooOld
 from app.tenants.labels.retraction import Asked
 from app.tenants.labels.stored_labels import LabelFilter
-from app.tenants.tenant import FeedbackResult, Tenant
+from app.tenants.tenant import Tenant
 from kernels.registry import ALGORITHMS
 from tests.servers import Server
 from tests.tenants.labels.helpers import MANY, NAME, SHORT, check, retract
-from tests.tenants.workers import copy_of, digest, fail_over_to, feedback, give, stored_entries, worker
+from tests.tenants.workers import copy_of, digest, fail_over_to, feedback, give, stored_entries, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
@@ -171,6 +171,24 @@ async def test_a_retraction_that_a_failover_loses_is_made_again(store: Server, t
         assert sum(isinstance(decode_record(entry.payload), RetractionRecord) for entry in entries) == 1
 
 
+async def test_a_worker_that_loads_a_snapshot_after_a_retraction_still_knows_what_came_before(
+    store: Server, tmp_path: Path
+) -> None:
+    async with worker(store.url, tmp_path) as one, worker(store.url, tmp_path / "other") as other:
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(20)))
+        await check(store, one, other)
+        copy = copy_of(store)
+        await give(one, NAME, *(feedback(number, f"id-{number}") for number in range(20, 30)))
+        await retract(one, "id-25")  # and takes a snapshot, which the other one loads
+        await give(other, NAME, feedback(30, "id-30"))
+        await one.stop(0)
+        fail_over_to(store, copy)
+        for _ in range(3):
+            await other.follower.compare_once()
+        await check(store, other)
+        assert len(await stored_entries(store.url, NAME)) == 32
+
+
 async def test_the_history_says_what_was_taken_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(1200)))
@@ -205,9 +223,33 @@ async def test_retries_get_their_first_answers_also_around_a_retraction(store: S
     for key in store.ask("KEYS", f"{keys_of(NAME).prefix}:outcomes:*"):
         store.ask("DEL", key)
     async with worker(store.url, tmp_path) as tenants:  # a replay finds the outcomes: as it was, or without the label
-        forgotten, found = await (await tenants.hold(NAME)).give([given[7], feedback(99, "id-99")])
-        assert isinstance(forgotten, FeedbackForgotten)
-        assert isinstance(found, FeedbackResult)
-        assert found.outcome == later[0].outcome
-        assert (await give(tenants, NAME, given[7]))[0].outcome == first[7]
+        again = await give(tenants, NAME, given[7], given[20], feedback(99, "id-99"))
+        assert [result.outcome for result in again] == [first[7], first[20], later[0].outcome]
         await check(store, tenants)
+
+
+async def test_a_replay_for_a_retry_changes_no_answer_from_before_a_retraction(store: Server, tmp_path: Path) -> None:
+    given = [feedback(number, f"id-{number}") for number in range(40)]
+    async with worker(store.url, tmp_path) as tenants:
+        first = [result.outcome for result in await give(tenants, NAME, *given)]
+        await retract(tenants, "id-7")
+        (later,) = await give(tenants, NAME, feedback(99, "id-99"))
+        block = f"{keys_of(NAME).prefix}:outcomes:{(await tenants.hold(NAME)).incarnation[:8]}:0"
+        await until(lambda: store.ask("HDEL", block, later.outcome.version))
+        await retract(tenants, "id-8")
+    store.ask("DEL", keys_of(NAME).headers)  # no snapshot is left
+    async with worker(store.url, tmp_path) as tenants:
+        (again,) = await give(tenants, NAME, feedback(99, "id-99"))
+        assert again.outcome == later.outcome
+    async with worker(store.url, tmp_path) as tenants:
+        assert [result.outcome for result in await give(tenants, NAME, *given)] == first
+
+
+async def test_rebuilding_remembers_no_answer_from_before_another_retraction(store: Server, tmp_path: Path) -> None:
+    given = [feedback(number, f"id-{number}") for number in range(600)]
+    async with worker(store.url, tmp_path) as tenants:
+        first = [result.outcome for result in await give(tenants, NAME, *given[:100])]
+        await retract(tenants, "id-20")
+        first += [result.outcome for result in await give(tenants, NAME, *given[100:])]
+        await retract(tenants, "id-7")
+        assert [result.outcome for result in await give(tenants, NAME, *given)] == first
