@@ -67,9 +67,15 @@ class Done(msgspec.Struct, frozen=True):
     processor_seconds: float  # of the client, in all_seconds
     kinds: dict[str, list[float]]  # latencies in seconds, in the order of the answers
     verdicts: bytes = b""  # 1 for an anomaly, 0 for normal, in the order of the answers
+    sent: dict[str, list[float]] = {}  # at a constant rate: when, by time.monotonic, in the order of the answers
 
     def latencies(self, kind: str = "") -> Floats:
         return np.array(self.kinds.get(kind, []))
+
+    def latencies_between(self, begin: float, end: float, kind: str = "") -> Floats:
+        """Latencies of the requests that were sent in this time, by time.monotonic."""
+        sent = np.array(self.sent.get(kind, []))
+        return self.latencies(kind)[(begin <= sent) & (sent < end)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,23 +117,26 @@ async def _execute(folder: str, data: bytes) -> bytes:
 async def run_at_rate(job: ConstantRate) -> Done:
     """Send each kind at the rate, then wait for the last answers."""
     latencies: dict[str, list[float]] = {kind: [] for kind in job.kinds}
+    sent: dict[str, list[float]] = {kind: [] for kind in job.kinds}
     started, worked = time.perf_counter(), time.process_time()
     async with asyncio.timeout(job.seconds + PATIENCE_SECONDS), asyncio.TaskGroup() as group:
         for kind, requests in job.kinds.items():
-            group.create_task(_send_at_rate(job, requests, latencies[kind]))
+            group.create_task(_send_at_rate(job, requests, latencies[kind], sent[kind]))
     elapsed, worked = time.perf_counter() - started, time.process_time() - worked
-    return Done(sum(map(len, latencies.values())), elapsed, elapsed, worked, latencies)
+    return Done(sum(map(len, latencies.values())), elapsed, elapsed, worked, latencies, sent=sent)
 
 
-async def _send_at_rate(job: ConstantRate, requests: list[Request], latencies: list[float]) -> None:
+async def _send_at_rate(job: ConstantRate, requests: list[Request], latencies: list[float], sent: list[float]) -> None:
     free: asyncio.Queue[Connection] = asyncio.Queue()
 
     async def send(request: Request, due: float) -> None:
+        sent_at = time.monotonic()
         connection = await free.get()  # the wait for a free one counts
         answer = await connection.fetch(_data(request))
         if answer.count(job.mark) != 1:
             raise BadAnswer(answer)
         latencies.append(time.perf_counter() - due)
+        sent.append(sent_at)
         free.put_nowait(connection)
 
     with ExitStack() as stack:

@@ -19,6 +19,8 @@ class Sizes:
     snapshot_seconds: float = 5.0  # of traffic around a snapshot
     large_features: int = 1_000_000  # of the large tenant
     tail_events: int = 10_000  # in its log after the snapshot
+    newest_labels: int = 1000  # of that tail, which are taken back
+    hour_events: int = 50_000  # of a log, of whose last fifth every second label is taken back
     tenants: int = 10_000
     tenant_features: int = 1000
     urls: int = 10_000  # examples of the stream that peers learn
@@ -55,6 +57,8 @@ QUICK = Sizes(
     snapshot_seconds=2.0,
     large_features=100_000,
     tail_events=1000,
+    newest_labels=100,
+    hour_events=5000,
     tenants=300,
     urls=600,
     rare_from=2000,

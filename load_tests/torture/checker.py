@@ -4,7 +4,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from load_tests.torture.answers import bad_answers, changed_answers, refused_keys, revoked_keys_alive, unanswered
-from load_tests.torture.history import FORGOTTEN, Attempt, Found, History, Kind, Operation, Violation
+from load_tests.torture.history import (
+    ALL_LABELS,
+    FORGOTTEN,
+    NAMED_LABELS,
+    Attempt,
+    Found,
+    History,
+    Kind,
+    Operation,
+    Violation,
+)
+from load_tests.torture.retractions import (
+    lost_retractions,
+    missed_labels,
+    standing_labels,
+    wrong_replacements,
+)
 
 AMBIGUOUS_SECONDS = 15.0  # after which a request without an answer has no effect any more; longer than any fault
 
@@ -16,6 +32,10 @@ def check(history: History, found: Found) -> list[Violation]:
         doubled_labels,
         unnamed_labels,
         lost_settings,
+        lost_retractions,
+        wrong_replacements,
+        standing_labels,
+        missed_labels,
         revived_labels,
         revived_tenants,
         wrong_imports,
@@ -33,7 +53,7 @@ def check(history: History, found: Found) -> list[Violation]:
 def lost_labels(history: History, found: Found) -> Iterator[Violation]:
     """Each acknowledged label is in the log, unless its tenant was deleted since."""
     deletions, counts = _deletions(history), _counts(found)
-    for label in history.of(Kind.LABEL, Kind.UNNAMED_LABEL):
+    for label in history.of(*ALL_LABELS):
         if (last := _last_acknowledgement(label)) is None or counts[label.tenant, label.name]:
             continue
         if not any(latest_effect(deletion) >= last.begin for deletion in deletions[label.tenant]):
@@ -44,7 +64,7 @@ def lost_labels(history: History, found: Found) -> Iterator[Violation]:
 def doubled_labels(history: History, found: Found) -> Iterator[Violation]:
     """No label with a feedback_id is in a log twice."""
     counts = _counts(found)
-    for label in history.of(Kind.LABEL):
+    for label in history.of(*NAMED_LABELS):
         if (times := counts[label.tenant, label.name]) > 1:
             yield Violation("doubled label", label.tenant, label.name, f"{times} times in the log", label.end)
 
@@ -74,7 +94,7 @@ def lost_settings(history: History, found: Found) -> Iterator[Violation]:
 def revived_labels(history: History, found: Found) -> Iterator[Violation]:
     """No log has a label from before a deletion that was acknowledged."""
     deleted, counts = _deleted_from(history), _counts(found)
-    for label in history.of(Kind.LABEL, Kind.UNNAMED_LABEL):
+    for label in history.of(*ALL_LABELS):
         begin = deleted.get(label.tenant, 0.0)
         if latest_effect(label) < begin and counts[label.tenant, label.name]:
             text = f"in the log, though the tenant was deleted {begin - label.end:.1f} s after it"
@@ -84,7 +104,7 @@ def revived_labels(history: History, found: Found) -> Iterator[Violation]:
 def revived_tenants(history: History, found: Found) -> Iterator[Violation]:
     """A tenant that no client has used since its deletion is not there."""
     deleted, used = _deleted_from(history), defaultdict[str, float](float)
-    for operation in history.of(Kind.LABEL, Kind.UNNAMED_LABEL, Kind.SETTING, Kind.IMPORT):
+    for operation in history.of(*ALL_LABELS, Kind.SETTING, Kind.IMPORT):
         used[operation.tenant] = max(used[operation.tenant], latest_effect(operation))
     for tenant, begin in deleted.items():
         if begin > used[tenant] and tenant in found.tenants:

@@ -12,6 +12,7 @@ import msgspec
 NO_ANSWER = 0  # the status of an attempt whose connection broke, or that timed out
 RETRIED = frozenset({NO_ANSWER, 429, 503})
 FORGOTTEN = "/problems/feedback-forgotten"  # the label counts, once; only its first answer is not known any more
+TOO_OLD = "/problems/label-too-old"  # it cannot be taken back: the log or the snapshots begin later
 SNAPSHOT_BUSY = "/problems/snapshot-busy"  # nothing was done; it is sent again
 GONE = ""  # the digest of a tenant that is not there
 
@@ -20,7 +21,9 @@ class Kind(StrEnum):
     """What a client can want."""
 
     LABEL = "label"  # with a feedback_id: exactly once
+    SECOND_LABEL = "second label"  # the same, for a prediction that has a label: it takes the place of that
     UNNAMED_LABEL = "unnamed label"  # without: at least once if acknowledged
+    RETRACT = "retract"
     SETTING = "setting"
     PREDICT = "predict"
     DELETE = "delete"
@@ -29,6 +32,10 @@ class Kind(StrEnum):
     CREATE_KEY = "create key"
     REVOKE_KEY = "revoke key"
     USE_KEY = "use key"
+
+
+NAMED_LABELS = (Kind.LABEL, Kind.SECOND_LABEL)
+ALL_LABELS = (*NAMED_LABELS, Kind.UNNAMED_LABEL)
 
 
 class Attempt(msgspec.Struct):
@@ -145,6 +152,8 @@ class Logged:
     name: str  # the feedback_id, else the moderator; empty for other events
     label: int = 0
     changes: dict[str, Any] = field(default_factory=dict)
+    prediction_id: str | None = None
+    retracted: bool = False  # an event of the log takes this label back
 
 
 @dataclass(slots=True)
@@ -165,6 +174,7 @@ class Found:
     tenants: dict[str, TenantFound] = field(default_factory=dict)
     keys: dict[str, set[int]] = field(default_factory=dict)  # the statuses that each key gets in the end
     flaws: list[str] = field(default_factory=list)  # of processes: endings, memory, tracebacks
+    unretracted: set[str] = field(default_factory=set)  # tenants with a retraction that a service reported as lost
 
 
 def within(disruptions: Iterable[Disruption], begin: float, end: float) -> list[Disruption]:

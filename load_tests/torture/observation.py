@@ -1,5 +1,6 @@
 """What a run leaves behind: the logs in the store, a replay of each, what every worker shows, which keys are valid."""
 
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from app.storage.event_codec import ConfigRecord, FeedbackRecord, decode_record
+from app.storage.event_codec import ConfigRecord, FeedbackRecord, RetractionRecord, decode_record, label_hash
 from app.storage.redis_keys import TENANTS
 from load_tests.cluster.logs import is_whole
 from load_tests.harness.report import say
@@ -57,6 +58,7 @@ def observe(deployment: Deployment, tenants: Iterable[str], secrets: Mapping[str
                 found.tenants[tenant] = state
         for name, secret in list(secrets.items())[-KEYS:]:
             found.keys[name] = {worker.status_of(secret) for worker in workers}
+    found.unretracted = _unretracted(deployment)
     return found
 
 
@@ -116,6 +118,12 @@ def _tenant(deployment: Deployment, workers: list[Worker], tenant: str) -> Tenan
     return TenantFound(tenant, [], replayed=GONE, shown=digests) if set(digests.values()) != {GONE} else None
 
 
+def _unretracted(deployment: Deployment) -> set[str]:
+    """The tenants with a retraction that a service could not append again."""
+    texts = (node.whole_log() for node in deployment.nodes)
+    return {tenant for text in texts for tenant in re.findall(r"tenant (\S+): a retraction is lost", text)}
+
+
 def _log(deployment: Deployment, tenant: str) -> StoredLog | None:
     try:
         return stored_log(deployment.primary.url, tenant)
@@ -124,11 +132,15 @@ def _log(deployment: Deployment, tenant: str) -> StoredLog | None:
 
 
 def _events(log: StoredLog) -> list[Logged]:
+    records = [decode_record(payload) for _, payload, _ in log.entries]
+    retracted = {label for record in records if isinstance(record, RetractionRecord) for label in record.labels}
     events = []
-    for version, payload, _ in log.entries:
-        record = decode_record(payload)
+    for (version, payload, _), record in zip(log.entries, records, strict=True):
         if isinstance(record, FeedbackRecord):
-            events.append(Logged(version, record.feedback_id or record.moderator or "", record.label))
+            name, is_retracted = record.feedback_id or record.moderator or "", label_hash(payload) in retracted
+            events.append(
+                Logged(version, name, record.label, prediction_id=record.prediction_id, retracted=is_retracted)
+            )
         else:
             changes = record.changes if isinstance(record, ConfigRecord) else {}
             events.append(Logged(version, "", changes=changes))

@@ -52,6 +52,8 @@ class Fault(StrEnum):
     HALF_REQUESTS = "half-written commands"
 
 
+FAILOVERS = frozenset({Fault.FAILOVER, Fault.DEATH_TOGETHER})
+
 # By lane: each fault with its weight, and the mean pause between two faults.
 WEIGHTS: dict[Lane, dict[Fault, int]] = {
     Lane.STORE: {

@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 import time
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -22,6 +24,7 @@ ALL_SERVICES, SMALL_SERVICE = (0, 1), 1
 CLIENTS = 8
 PACE_SECONDS = 0.09  # between two requests of a client
 OLD_LABELS = 400  # of which one is sent again, now and then
+GIVEN_LABELS = 200  # of each tenant, which may be taken back
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -35,12 +38,13 @@ class Workload:
         self._dice = random.Random(f"{seed}/workload")  # noqa: S311 - it need not be secret
         self._numbers = count()
         self._old: list[Operation] = []
+        self.given = defaultdict[str, deque[Operation]](lambda: deque(maxlen=GIVEN_LABELS))  # acknowledged, by tenant
 
     async def teach(self) -> None:
         """The first labels of the fixed and the large tenants, and what the fixed ones then answer."""
         for tenant in FIXED:
             labels = [self.label(tenant, {f"word:{k}": 1.0, "all": 0.25}) for k in range(20)]
-            await self._persist_batch(tenant, labels, ALL_SERVICES)
+            await self.give_batch(tenant, labels, ALL_SERVICES)
             for k in range(20):
                 answer = (await self.predict(tenant, 0, self._question(tenant, k))).answer
                 self.scores[tenant, k] = (answer["version"], answer["score"])
@@ -112,11 +116,11 @@ class Workload:
 
     async def _give_batch(self) -> None:
         tenant = self._tenant()
-        await self._persist_batch(
+        await self.give_batch(
             tenant, [self.label(tenant) for _ in range(self._dice.randrange(2, 12))], self._services()
         )
 
-    async def _persist_batch(self, tenant: str, labels: list[Operation], services: tuple[int, ...]) -> None:
+    async def give_batch(self, tenant: str, labels: Sequence[Operation], services: tuple[int, ...]) -> None:
         body = {"tenant": tenant, "items": [item_of(label) for label in labels]}
         await self.client.persist(labels, services, "POST", "/feedback/batch", json=body)
         self._remember(*labels)
@@ -130,20 +134,39 @@ class Workload:
         self._remember(*labels)
 
     async def _give_by_prediction(self) -> None:
-        """With the features instead if the prediction is not kept: both are the same label."""
         label, services = self.label(self._tenant()), self._services()
-        body = {"tenant": label.tenant, "features": label.wanted["features"]}
-        found = await self.predict(label.tenant, services[0], body)
-        prediction_id = found.answer.get("prediction_id") if found.acknowledged else None
+        prediction_id = await self.predict_for(label, services[0])
         if prediction_id and self._dice.random() < 0.3:
             await asyncio.sleep(self._dice.uniform(0, 2))
+        await self.give_for(label, prediction_id, services)
+
+    async def predict_for(self, label: Operation, service: int) -> str:
+        """A prediction of the input of a label; empty without an answer."""
+        body = {"tenant": label.tenant, "features": label.wanted["features"]}
+        found = await self.predict(label.tenant, service, body)
+        return found.answer.get("prediction_id") or "" if found.acknowledged else ""
+
+    async def give_for(self, label: Operation, prediction_id: str, services: tuple[int, ...]) -> None:
+        """With the features instead if the prediction is not kept: both are the same label."""
         if prediction_id:
-            wanted = {name: value for name, value in item_of(label).items() if name != "features"}
-            body = {"tenant": label.tenant, "prediction_id": prediction_id, **wanted}
+            body = {"tenant": label.tenant, **item_of(label, prediction_id)}
             await self.client.persist([label], services, "POST", "/feedback", json=body)
             if label.attempts[-1].status != 410:
+                self._note_given(label)
                 return
         await self.give(label, services)
+
+    async def give_batch_for(
+        self, tenant: str, labels: Sequence[Operation], prediction_ids: Sequence[str], services: tuple[int, ...]
+    ) -> None:
+        """The same for several predictions."""
+        items = [item_of(label, each) for label, each in zip(labels, prediction_ids, strict=True)]
+        body = {"tenant": tenant, "items": items}
+        await self.client.persist(labels, services, "POST", "/feedback/batch", json=body)
+        self._note_given(*labels)
+        for label in labels:
+            if label.attempts[-1].status == 410:
+                await self.give(label, services)
 
     async def _give_again(self) -> None:
         """A label that was acknowledged before: the answer must be the same."""
@@ -151,8 +174,15 @@ class Workload:
             await self.give(self._dice.choice(self._old), self._services())
 
     def _remember(self, *labels: Operation) -> None:
+        self._note_given(*labels)
         self._old += [label for label in labels if label.tenant in STEADY and len(label.attempts) < 20]
         del self._old[:-OLD_LABELS]
+
+    def _note_given(self, *labels: Operation) -> None:
+        """Note labels that were acknowledged just now."""
+        for label in labels:
+            if label.attempts[-1].acknowledged and not any(each is label for each in self.given[label.tenant]):
+                self.given[label.tenant].append(label)
 
     # The rest.
 
@@ -190,7 +220,7 @@ class Workload:
         return self._dice.choice(STEADY + MORTAL)
 
     def _services(self) -> tuple[int, ...]:
-        return self._dice.choice([(0, 1), (1, 0)])
+        return services_of("", self._dice)
 
     def _features(self) -> dict[str, float]:
         names = [f"word:{self._dice.randrange(300)}" for _ in range(self._dice.randrange(2, 8))]
@@ -202,6 +232,15 @@ class Workload:
         return self.label(tenant, features)
 
 
-def item_of(label: Operation) -> dict[str, Any]:
-    """A label as an item of a batch."""
-    return {"feedback_id": label.name, **label.wanted}
+def item_of(label: Operation, prediction_id: str = "") -> dict[str, Any]:
+    """A label as an item of a batch, for a prediction or with its features."""
+    item = {"feedback_id": label.name, **label.wanted}
+    if prediction_id:
+        del item["features"]
+        item["prediction_id"] = prediction_id
+    return item
+
+
+def services_of(tenant: str, dice: random.Random) -> tuple[int, ...]:
+    """The services that a request for a tenant goes to, in order."""
+    return (SMALL_SERVICE,) if tenant in RARE else dice.choice([(0, 1), (1, 0)])
