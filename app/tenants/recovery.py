@@ -121,7 +121,8 @@ class Recovery:
         """Return a copy of the tenant as it was at a version; None if the log does not reach back so far."""
         earlier = [each for each in await self.snapshots.versions(name) if each <= version]
         tenant = await self._start(name, Position(incarnation, version + 1, ""), earlier)
-        tenant.left_out = await self.retracted_behind(name, tenant.state.version, version)
+        retractions = await self._retractions_behind(name, tenant.state.version, version)
+        tenant.left_out = frozenset[bytes]().union(*retractions.values())
         try:
             while (missing := version - tenant.state.version) > 0:
                 entries = await self.log.read(name, tenant.state.version, min(ENTRIES_AT_ONCE, missing))
