@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -71,6 +72,9 @@ from app.tenants.transfer.imports import Imports
 
 logger = logging.getLogger("sluice")
 
+SWITCH_SECONDS = (
+    0.0005  # how long requests wait for a thread that rebuilds or encodes a model; Python's default is 5 ms
+)
 WARM_FEATURES = 200  # so many that the table grows
 
 
@@ -94,6 +98,7 @@ def application(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        sys.setswitchinterval(SWITCH_SECONDS)
         await asyncio.to_thread(_warm)
         assert settings.redis_url is not None  # the server sets it if the operator has not
         connection = connect(

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sluice.tenants")
 
 ENTRIES_AT_ONCE = 256  # a millisecond or two of work, after which other tasks run
-SCANNED_AT_ONCE = 1024
+MANY_ENTRIES = 64  # take longer than a thread takes to start
+SCANNED_AT_ONCE = 256
 REPLAYED_AT_ONCE = 32  # one by one, for their outcomes
 REMEMBERED = 2048  # entries, in case that the store loses them
 SMALL_BYTES = 1 << 16  # a snapshot of this size is decoded in less time than a thread takes to start
@@ -211,7 +212,10 @@ class Recovery:
         while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
             retractions = [k + 1 for k, entry in enumerate(entries) if is_retraction(entry.payload)]
             behind = retractions[-1] if retractions else len(entries)
-            tenant.apply_all(entries[:behind])
+            if behind >= MANY_ENTRIES:  # a thread gives other requests their turn; nobody else has this tenant yet
+                await asyncio.to_thread(tenant.apply_all, entries[:behind])
+            else:
+                tenant.apply_all(entries[:behind])
             if retractions:
                 tenant.forget_outcomes()  # labels before a retraction were first learnt in another state
             for entry in entries[behind:]:  # someone may wait for the outcome of a label that replaces another

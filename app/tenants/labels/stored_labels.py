@@ -21,7 +21,7 @@ from app.storage.event_codec import (
 )
 from app.storage.event_log import Entry, EventLog
 
-READ_AT_ONCE = 512  # decoding these takes about a millisecond
+READ_AT_ONCE = 128  # decoding these takes about a millisecond
 
 
 class Retraction(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class LabelFilter:
     since: int | None = None
     until: int | None = None
 
-    def fits(self, found: StoredLabel) -> bool:
+    def fits(self, found: StoredLabel | FeedbackRecord) -> bool:
         """Whether a label is meant."""
         return (
             (not self.feedback_ids or found.feedback_id in self.feedback_ids)
@@ -99,8 +99,8 @@ async def read_labels(log: EventLog, name: str, wanted: LabelFilter) -> StoredLa
             record = _record(entry)
             if isinstance(record, FeedbackRecord):
                 found.first_milliseconds = found.first_milliseconds or record.at_milliseconds
-                if wanted.fits(label := _label(entry, record)):
-                    found.labels.append(label)
+                if wanted.fits(record):
+                    found.labels.append(_label(entry, record))
             elif isinstance(record, RetractionRecord):
                 found.retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
     return found
@@ -120,7 +120,8 @@ async def latest_labels(
             record = _record(entry)
             if isinstance(record, RetractionRecord):
                 retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
-            elif isinstance(record, FeedbackRecord) and wanted.fits(label := _label(entry, record)):
+            elif isinstance(record, FeedbackRecord) and wanted.fits(record):
+                label = _label(entry, record)
                 yield label, retracted.get(label.hash)
 
 
