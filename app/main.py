@@ -56,6 +56,7 @@ from app.tenants.feedback import FeedbackHistory
 from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.labels.replacement import Replacements
 from app.tenants.labels.retraction import Retractions
+from app.tenants.labels.what_if import WhatIfs
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.lost_entries import LostEntries
@@ -211,6 +212,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         repair=repair,
         snapshotter=snapshotter,
         retractions=retractions,
+        what_ifs=WhatIfs(recovery, rules.features, rules.memory_budget_bytes),
         deletions=Deletions(log, DeletedTenants(connection), store, snapshots, repair, rules.deleted_tenant_seconds),
         exports=Exports(rules.max_concurrent_exports, log),
         imports=Imports(log, snapshots, store, rules.features, ended),

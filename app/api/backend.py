@@ -14,9 +14,11 @@ from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
 from app.storage.deleted_tenants import DeletedTenant
+from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.readiness import Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
@@ -63,6 +65,9 @@ class TenantRegistry(Protocol):
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
+
+    async def what_if(self, name: str, asked: WhatIf, caller: Caller | None = None) -> Comparison:
+        """Compare a tenant's model with another one on the kept labels; nothing is changed."""
 
     async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

@@ -15,8 +15,10 @@ from app.auth.keys import Key
 from app.learning.config import Value
 from app.learning.example import Example
 from app.storage.deleted_tenants import DeletedTenant
+from app.tenants.feedback import Caller as Client
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.readiness import Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
@@ -159,6 +161,12 @@ class CallerTenants:
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
         return await self._tenants.as_of(self.own(name), version)
+
+    async def what_if(self, name: str, asked: WhatIf, caller: Client | None = None) -> Comparison:
+        """Compare a tenant's model with another one, both of the key's tenants, on the kept labels."""
+        if asked.model_of is not None:
+            self.own(asked.model_of)
+        return await self._tenants.what_if(self.own(name), asked, caller)
 
     async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return a tenant's model file, piece by piece."""

@@ -129,6 +129,51 @@ RETRACTED = {
     "before": RATES,
     "after": RATES | {"examples": 999, "balanced_accuracy": 0.93, "sensitivity": 0.92},
 }
+WHAT_IFS = {
+    "settings": {"settings": {"objective": "cost", "cost_positive": 20, "cost_negative": 1}},
+    "algorithm": {"settings": {"algorithm": "cs-ssol"}, "since": "2026-11-01T00:00:00Z", "flips": 100},
+    "model": {"model_of": "acme-trial"},
+}
+JUDGED: dict[str, Any] = {
+    "labels": 1230,
+    "true_positives": 260,
+    "false_positives": 31,
+    "true_negatives": 909,
+    "false_negatives": 30,
+    "balanced_accuracy": 0.932,
+    "sensitivity": 0.897,
+    "specificity": 0.967,
+    "error": 0.05,
+    "config": {"algorithm": "cs-sol", "threshold": "auto", "objective": "balanced", "max_features": 4_194_304},
+}
+COMPARED = {
+    "tenant": TENANT,
+    "version": 1234,
+    "start_version": 0,
+    "labels": 1230,
+    "refused": 0,
+    "actual": JUDGED,
+    "other": JUDGED
+    | {"true_positives": 281, "false_positives": 92, "true_negatives": 848, "false_negatives": 9}
+    | {"balanced_accuracy": 0.936, "sensitivity": 0.969, "specificity": 0.902, "error": 0.082}
+    | {"config": {"algorithm": "cs-sol", "threshold": "auto", "objective": "cost", "cost_positive": 20.0}},
+    "difference": {"balanced_accuracy": 0.004, "sensitivity": 0.072, "specificity": -0.065, "error": 0.032},
+    "flipped": 82,
+    "corrected": 21,
+    "spoilt": 61,
+    "flips": [
+        {
+            "version": 1230,
+            "at": 1_794_880_000_000,
+            "label": 1,
+            "feedback_id": "f-17",
+            "prediction_id": "9f2c41d07a6b-1-0",
+            "moderator": "ann",
+            "actual": {"label": -1, "score": -0.2},
+            "other": {"label": 1, "score": 0.3},
+        }
+    ],
+}
 EXPLAINED = {
     "label": -1,
     "score": -0.2,

@@ -123,18 +123,18 @@ FEEDBACK_FORGOTTEN = Kind(
     "The feedback was already learnt",
     "Nothing to do: it was learnt once. Only its first answer is no longer available.",
 )
-SNAPSHOT_BUSY = Kind(
-    "snapshot-busy",
-    409,
-    "A snapshot is in progress",
-    "Retry after a second.",
-    retry_after=SOON,
-)
+SNAPSHOT_BUSY = Kind("snapshot-busy", 409, "A snapshot is in progress", "Retry after a second.", retry_after=SOON)
 MODEL_NOT_FINITE = Kind(
     "model-not-finite",
     409,
     "The model has numbers that are not finite",
     "Import a valid model with replace=true, or change the algorithm; the log has every label.",
+)
+WHAT_IF_TOO_LARGE = Kind(
+    "what-if-too-large",
+    409,
+    "The model is too large to be copied twice",
+    "Nothing was changed. Raise SLUICE_MEMORY_BUDGET_BYTES, or ask with smaller max_features.",
 )
 PREDICTION_EXPIRED = Kind(
     "prediction-expired", 410, "The prediction has expired", "Send the input itself instead of prediction_id."
@@ -263,6 +263,7 @@ TABLE: dict[type[Exception], Kind] = {
     tenants.FeedbackForgotten: FEEDBACK_FORGOTTEN,
     tenants.SnapshotBusy: SNAPSHOT_BUSY,
     tenants.TooManyExports: TOO_MANY_EXPORTS,
+    tenants.WhatIfTooLarge: WHAT_IF_TOO_LARGE,
     tenants.PredictionExpired: PREDICTION_EXPIRED,
     StoreUnavailable: STORE_UNAVAILABLE,
     StoreUnusable: STORE_UNUSABLE,

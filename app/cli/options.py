@@ -80,11 +80,11 @@ def add_featurizer(parser: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_settings(parser: ArgumentParser) -> None:
-    """Add every setting of the learners."""
+def add_settings(parser: ArgumentParser, *, of_tenant: bool = False) -> None:
+    """Add every setting of the learners; `of_tenant`: those that are not given are the tenant's own."""
     group = parser.add_argument_group("settings", "an algorithm refuses settings that it does not use")
     for name, text in SETTINGS.items():
-        default = (DEFAULTS | FIRST)[name]
+        default = None if of_tenant else (DEFAULTS | FIRST)[name]
         shown = "" if default is None else f" (default: {default}, unless the algorithm has another)"
         group.add_argument(
             f"--{name.replace('_', '-')}", dest=f"setting_{name}", type=_value, metavar="X", help=text + shown

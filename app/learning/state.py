@@ -64,7 +64,7 @@ class TenantState:
 
     def learn(self, event: FeedbackGiven) -> Outcome:
         """Test, then train."""
-        if refusal := self._refusal(event):
+        if refusal := self.refusal(event):
             raise BadExample(refusal)
         score = self.model.learn(event.example, event.label)
         verdict = self.verdict(score)
@@ -75,19 +75,23 @@ class TenantState:
         loss = self.model.loss(event.label * score)
         return Outcome(self.version + 1, self.model.updated, score, verdict, loss, replaced=event.replaces)
 
-    def learn_all(self, events: Sequence[FeedbackGiven]) -> None:
-        """Learn many events in one kernel call, with the same result as one by one; refused events only count."""
-        accepted = [event for event in events if self._refusal(event) is None]
+    def learn_all(self, events: Sequence[FeedbackGiven]) -> tuple[Floats, Floats]:
+        """Learn many events in one kernel call, with the same result as one by one; refused events only count.
+
+        Return the scores of the others before learning, and the threshold that was in force for each.
+        """
+        accepted = [event for event in events if self.refusal(event) is None]
         self.version += len(events) - len(accepted)
         if not accepted:
-            return
+            return np.empty(0), np.empty(0)
         starts, keys = _in_csr([event.example.keys for event in accepted])
         values = np.concatenate([event.example.values for event in accepted])
         labels = np.array([event.label for event in accepted], np.float64)
         is_encoded = self.model.numbers is not None
         given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
-        self.learn_batch(starts, keys, values, labels, given)
+        tested = self.learn_batch(starts, keys, values, labels, given)
         self._record([event for event in accepted if event.served is not None or event.example.names])
+        return tested
 
     def learn_batch(
         self, starts: Ints, keys: Keys, values: Floats, labels: Floats, given: Ints = NONE_GIVEN
@@ -134,15 +138,19 @@ class TenantState:
         return table.tolist()
 
     def reconfigure(self, event: TenantConfigured) -> Outcome:
-        """Change settings. If the learnt state has no meaning under them, start a new model; the counts continue."""
-        self.config = self.config.changed(event.changes)
-        is_new = not self.model.can_become(self.config)
+        """Change settings."""
+        return Outcome(self.version + 1, updated=self.configure(self.config.changed(event.changes)))
+
+    def configure(self, config: Config) -> bool:
+        """Continue under a configuration. If the learnt state has no meaning under it, start a new model: True."""
+        self.config = config
+        is_new = not self.model.can_become(config)
         if is_new:
-            self.model = Model(self.config)
+            self.model = Model(config)
         else:
-            self.model.configure(self.config)
+            self.model.configure(config)
         self._calibrate(is_new=is_new)
-        return Outcome(self.version + 1, updated=is_new)
+        return is_new
 
     def _calibrate(self, *, is_new: bool) -> None:
         """Follow the objective: begin or end to keep histograms of scores, which have no meaning for a new model."""
@@ -206,7 +214,7 @@ class TenantState:
         learnt = chain([self.model.scalars], self.model.rows(), [self.model.dense_in_use], numbers)
         return compute_digest(self.version, self.config, self.prequential, learnt)
 
-    def _refusal(self, event: FeedbackGiven) -> str | None:
+    def refusal(self, event: FeedbackGiven) -> str | None:
         """Return why feedback cannot be learnt, or None."""
         if event.label not in LABELS:
             return f"label is {event.label!r}; it must be 1 (anomaly) or -1 (normal)"

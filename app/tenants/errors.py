@@ -110,6 +110,16 @@ class TooManyExports(SluiceError):
         )
 
 
+class WhatIfTooLarge(SluiceError):
+    """The two copies of a what-if need too much memory."""
+
+    def __init__(self, needed: int, budget: int) -> None:
+        super().__init__(
+            f"the two copies of the model need {needed:,} bytes; a worker may use {budget:,} for them "
+            "(SLUICE_MEMORY_BUDGET_BYTES)"
+        )
+
+
 class Abandoned(Exception):
     """The client of a request has gone: its work has ended."""
 

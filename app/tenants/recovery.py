@@ -134,6 +134,15 @@ class Recovery:
             return None
         return tenant
 
+    async def earliest(self, name: str, end: Position) -> Tenant:
+        """Return the earliest state from which the log leads to a position: a new one, or that of a snapshot."""
+        first = await self.log.read(name, 0, 1)
+        reach = first[0].version - 1 if first else end.version
+        versions = await self.snapshots.versions(name) if reach else []
+        tenant = await self._start(name, end, sorted(each for each in versions if reach <= each <= end.version))
+        tenant.left_out = await self.retracted_behind(name, tenant.state.version, end.version)
+        return tenant
+
     async def _load(
         self,
         name: str,

@@ -20,9 +20,10 @@ from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantUnknown, TooManyTenants
-from app.tenants.feedback import FeedbackHistory
+from app.tenants.feedback import Caller, FeedbackHistory
 from app.tenants.labels.retraction import Asked, Retracted, Retractions
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, example_at, latest_labels
+from app.tenants.labels.what_if import Comparison, WhatIf, WhatIfs
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
 from app.tenants.loss.repair import Repair
@@ -66,6 +67,7 @@ class Tenants:
         repair: Repair,
         snapshotter: Snapshotter,
         retractions: Retractions,
+        what_ifs: WhatIfs,
         deletions: Deletions,
         exports: Exports,
         imports: Imports,
@@ -83,6 +85,7 @@ class Tenants:
         self._repair = repair
         self._snapshotter = snapshotter
         self._retractions = retractions
+        self._what_ifs = what_ifs
         self._deletions = deletions
         self._exports = exports
         self._imports = imports
@@ -218,6 +221,15 @@ class Tenants:
         tenant = await self.hold(name, create=False)
         async with self._retractions.turn:  # one such copy at a time
             return await self._retractions.replayer.recovery.at(name, tenant.incarnation, version)
+
+    async def what_if(self, name: str, asked: WhatIf, caller: Caller | None = None) -> Comparison:
+        """Compare a tenant's model with another one on the kept labels; nothing is changed.
+
+        Raise Abandoned if the caller goes meanwhile.
+        """
+        tenant = await self.hold(name, create=False)
+        model = None if asked.model_of is None else await self.hold(asked.model_of, create=False)
+        return await self._what_ifs.compare(tenant, model, asked, caller)
 
     async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         """Return the pieces of a model file of this moment. The caller closes the generator if it stops early."""

@@ -247,14 +247,19 @@ class Tenant:
 
     def apply_all(self, entries: Sequence[Entry]) -> None:
         """Apply the next entries: faster, but without their outcomes."""
+        events = self.events_of(entries)
+        begin = time.perf_counter()
+        advance_all(self.state, events)
+        self.counter.learnt(time.perf_counter() - begin, len(events))
+        self.chain = entries[-1].chain if entries else self.chain
+
+    def events_of(self, entries: Sequence[Entry]) -> list[Event]:
+        """Return the events of the next entries; raise LogReplaced if they do not follow the state."""
         chain, events = self.chain, []
         for version, entry in enumerate(entries, self.state.version + 1):
             events.append(self._event(entry, version, chain))
             chain = entry.chain
-        begin = time.perf_counter()
-        advance_all(self.state, events)
-        self.counter.learnt(time.perf_counter() - begin, len(events))
-        self.chain = chain
+        return events
 
     def outcome_of(self, version: int) -> Outcome | None:
         """Return the outcome of an event, if it is still remembered."""

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 
@@ -11,6 +12,7 @@ from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of
+from app.learning.prequential import Confusion
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.deleted_tenants import DeletedTenant
@@ -21,6 +23,7 @@ from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.what_if import Comparison, Side, WhatIf
 from app.tenants.readiness import Part, Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
@@ -60,6 +63,8 @@ class FakeTenants:
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
         self.labelled: dict[int, Example] = {}  # by version
         self.copies: dict[int, Tenant] = {}
+        self.what_ifs: list[tuple[str, WhatIf, Caller | None]] = []
+        self.comparison: Comparison | None = None  # what every what-if finds
         self.retractions: list[tuple[str, LabelFilter, Asked, bool]] = []
 
     def held(self, name: str, /) -> Tenant | None:
@@ -134,6 +139,15 @@ class FakeTenants:
     async def as_of(self, name: str, version: int) -> Tenant | None:
         await self.hold(name, create=False)
         return self.copies.get(version)
+
+    async def what_if(self, name: str, asked: WhatIf, caller: Caller | None = None) -> Comparison:
+        tenant = await self.hold(name, create=False)
+        model = await self.hold(asked.model_of or name, create=False)
+        config = model.state.config.changed(asked.settings)
+        self.what_ifs.append((name, asked, caller))
+        judged = Side(tenant.state.config.values, Confusion(0, 0, 0, 0))
+        version = tenant.state.version
+        return self.comparison or Comparison(0, version, judged, replace(judged, config=config.values), 0, 0, 0, [])
 
     async def export(self, name: str, *, has_log: bool = False) -> AsyncGenerator[bytes, None]:
         self.exported_with_log = has_log

@@ -30,6 +30,7 @@ ROUTES = {
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
     "post /tenants/{tenant}/retract", "get /tenants/{tenant}/labels", "get /audit", "get /predictions/{prediction_id}",
     "get /tenants/{tenant}/deleted", "post /tenants/{tenant}/restore",
+    "post /tenants/{tenant}/whatif",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
 }  # fmt: skip

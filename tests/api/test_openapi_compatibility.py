@@ -10,6 +10,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /tenants/{tenant}/deleted and POST /tenants/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
+- POST /tenants/{tenant}/whatif is new.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
@@ -39,6 +40,7 @@ ADDED = {
     "/predictions/{prediction_id}": {"get"},
     "/tenants/{tenant}/deleted": {"get"},
     "/tenants/{tenant}/restore": {"post"},
+    "/tenants/{tenant}/whatif": {"post"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {

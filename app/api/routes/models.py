@@ -1,4 +1,4 @@
-"""The routes that move whole models: snapshot, export, import."""
+"""The routes about whole models: snapshot, export, import, and a comparison with another one."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
-from app.api.dependencies import Audited, ModelFile, Tenants, needs
+from app.api.dependencies import Audited, Context, ModelFile, OwnTenant, Tenants, needs
 from app.api.documentation import (
     BINARY,
     BINARY_SCHEMA,
@@ -15,15 +15,18 @@ from app.api.documentation import (
     answer_in,
     body,
     example,
+    json_body,
     other_body,
     refusals,
 )
+from app.api.errors import BadInput
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, flag
 from app.api.responses import BINARY as BINARY_TYPE
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath, show
 from app.api.schemas.tenants import SnapshotResponse, TenantResponse
+from app.api.schemas.what_if import WhatIfRequest, WhatIfResponse
 from app.learning.snapshot.model_file import HASH_BYTES, MAGIC, read_header
 
 router = APIRouter(route_class=ApiRoute, tags=["models"], dependencies=[KnownQuery])
@@ -101,6 +104,34 @@ async def import_tenant(
 ) -> TenantResponse:
     """Make a model file a tenant."""
     return await show(await tenants.imported(tenant, data, replace=replace))
+
+
+@router.post(
+    "/tenants/{tenant}/whatif",
+    summary="Compare with other settings",
+    description="Replays the kept labels on two copies of the model: one with the tenant's own settings, the other "
+    "with those that are given, or with another tenant's model. Both test every label before they learn it. Labels "
+    "that were taken back are left out. Nothing is changed.",
+    dependencies=[needs("review"), OwnTenant],
+    response_description="What would have changed.",
+    responses=example(examples.COMPARED)
+    | refusals(
+        *WITH_TENANT,
+        problems.BAD_SETTING,
+        problems.MODEL_NOT_FINITE,
+        problems.WHAT_IF_TOO_LARGE,
+        problems.LOG_REPLACED,
+    ),
+    openapi_extra={"requestBody": {"content": json_body(examples.WHAT_IFS)}},
+)
+async def what_if(tenant: TenantPath, wanted: WhatIfRequest, tenants: Tenants, context: Context) -> WhatIfResponse:
+    """Say what would have changed with other settings, or with another model."""
+    if wanted.model_of == tenant:
+        raise BadInput(
+            f"model_of is {tenant!r} itself, whose model has learnt these labels already; leave it out to compare "
+            "settings"
+        )
+    return WhatIfResponse.of(tenant, await tenants.what_if(tenant, wanted.asked, context))
 
 
 def _version(first: bytes) -> int:

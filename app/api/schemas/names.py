@@ -29,6 +29,14 @@ def milliseconds(text: str) -> int:
     return round(found.timestamp() * 1000)
 
 
+def _time(text: str) -> str:
+    milliseconds(text)
+    return text
+
+
+Time = Annotated[str, AfterValidator(_time), Field(max_length=40, json_schema_extra={"format": "date-time"})]
+
+
 class RequestModel(BaseModel):
     """A body: types are strict, and unknown fields are refused by name."""
 

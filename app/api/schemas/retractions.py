@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from app.api.schemas.labels import LabelResponse
-from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel, milliseconds
+from app.api.schemas.names import ID_PATTERN, Id, RequestModel, ResponseModel, Time, milliseconds
 from app.api.schemas.tenants import Rate
 from app.tenants.labels.retraction import Accuracy, Retracted
 from app.tenants.labels.stored_labels import LabelFilter
@@ -14,14 +14,6 @@ MAX_IDS = 10_000
 SHOWN = 100
 SHOWN_IDS = 5
 BY_DESCRIPTION = "Who asks for it. By default the name that the key carries; another name is then refused."
-
-
-def _time(text: str) -> str:
-    milliseconds(text)
-    return text
-
-
-Time = Annotated[str, AfterValidator(_time), Field(max_length=40, json_schema_extra={"format": "date-time"})]
 
 
 class RetractionRequest(RequestModel):

@@ -1,1 +1,1 @@
-"""The labels of a tenant: what its log says about them, and how they are taken back."""
+"""The labels of a tenant: what its log says, how they are taken back, what other settings make of them."""

@@ -135,8 +135,13 @@ def _record(entry: Entry) -> Record | None:
 async def label_at(log: EventLog, name: str, version: int) -> StoredLabel | None:
     """Return the label of a version; None if the log does not reach back so far, or it is no label."""
     entries = await log.read(name, version - 1, 1)
-    record = _record(entries[0]) if entries and entries[0].version == version else None
-    return _label(entries[0], record) if isinstance(record, FeedbackRecord) else None
+    return label_of(entries[0]) if entries and entries[0].version == version else None
+
+
+def label_of(entry: Entry) -> StoredLabel | None:
+    """Return the label in an entry; None if it has none."""
+    record = _record(entry)
+    return _label(entry, record) if isinstance(record, FeedbackRecord) else None
 
 
 async def example_at(log: EventLog, name: str, version: int, names: Names) -> Example | None:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from app.cli.client import Client
-from app.cli.commands.export_tenant import PIECE_BYTES, TIMEOUT_SECONDS, add_service
+from app.cli.commands.tenants.export_tenant import PIECE_BYTES, TIMEOUT_SECONDS, add_service
 from app.cli.progress import progress_bar
 from app.datasets.source import Observer
 

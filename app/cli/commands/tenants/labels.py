@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from app.cli.argument_types import count
 from app.cli.client import Client
-from app.cli.commands.export_tenant import PIECE_BYTES, TIMEOUT_SECONDS, add_service
+from app.cli.commands.tenants.export_tenant import PIECE_BYTES, TIMEOUT_SECONDS, add_service
 from app.cli.output import print_table, warn
 
 HEADS: Final = ("time (UTC)", "label", "moderator", "key", "feedback_id", "answered", "replaced", "taken back")
@@ -70,16 +70,17 @@ def _print_file(client: Client, path: str) -> None:
 def _cells(label: dict[str, Any]) -> tuple[str, ...]:
     replaced, taken_back = label["replaced"], label["retracted"]
     return (
-        _time(label["at"]),
+        shown_time(label["at"]),
         NAMES[label["label"]],
         label["moderator"] or "-",
         label["key_id"] or "-",
         label["feedback_id"] or "-",
         NAMES.get(label["served_label"], "-"),
         f"{NAMES[replaced['label']]} of {replaced['moderator'] or 'before'}" if replaced else "-",
-        f"{_time(taken_back['at'])} {taken_back['reason'] or ''}".rstrip() if taken_back else "-",
+        f"{shown_time(taken_back['at'])} {taken_back['reason'] or ''}".rstrip() if taken_back else "-",
     )
 
 
-def _time(milliseconds: int) -> str:
+def shown_time(milliseconds: int) -> str:
+    """Show a time in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from app.cli.argument_types import names
 from app.cli.client import Client
-from app.cli.commands.export_tenant import add_service
+from app.cli.commands.tenants.export_tenant import add_service
 from app.cli.output import percent, print_json, print_table, print_text
 
 TIMEOUT_SECONDS: Final = 600.0

@@ -1,0 +1,1 @@
+"""The commands about one tenant of a running service."""
