@@ -122,8 +122,7 @@ class Recovery:
         """Return a copy of the tenant as it was at a version; None if the log does not reach back so far."""
         earlier = [each for each in await self.snapshots.versions(name) if each <= version]
         tenant = await self._start(name, Position(incarnation, version + 1, ""), earlier)
-        retractions = await self._retractions_behind(name, tenant.state.version, version)
-        tenant.left_out = frozenset[bytes]().union(*retractions.values())
+        tenant.left_out = await self.retracted_behind(name, tenant.state.version, version)
         try:
             while (missing := version - tenant.state.version) > 0:
                 entries = await self.log.read(name, tenant.state.version, min(ENTRIES_AT_ONCE, missing))
@@ -163,9 +162,9 @@ class Recovery:
         tenant.left_out = Tenant.left_out
         return tenant, list(last)
 
-    async def retracted_behind(self, name: str, version: int) -> frozenset[bytes]:
-        """Return the labels that the log takes back behind a version."""
-        return frozenset[bytes]().union(*(await self._retractions_behind(name, version)).values())
+    async def retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
+        """Return the labels that the log takes back behind a version, and up to another one."""
+        return frozenset[bytes]().union(*(await self._retractions_behind(name, version, last)).values())
 
     async def _retractions_behind(
         self, name: str, version: int, last: int | None = None
@@ -226,7 +225,7 @@ class Recovery:
             else:
                 tenant.apply_all(entries[:behind])
             if retractions:
-                tenant.forget_outcomes()  # labels before a retraction were first learnt in another state
+                tenant.outcomes = None  # labels before a retraction were first learnt in another state
             for entry in entries[behind:]:  # someone may wait for the outcome of a label that replaces another
                 tenant.apply(entry)
             seen.extend(entries)

@@ -107,7 +107,7 @@ class Tenant:
         self.lock = asyncio.Lock()  # held while the state must not change
         self.writer: LogWriter | None = None  # None while the tenant is being loaded
         self.history: FeedbackHistory | None = None
-        self._outcomes: OrderedDict[int, Outcome] | None = None
+        self.outcomes: OrderedDict[int, Outcome] | None = None
 
     @property
     def position(self) -> Position:
@@ -263,26 +263,22 @@ class Tenant:
 
     def outcome_of(self, version: int) -> Outcome | None:
         """Return the outcome of an event, if it is still remembered."""
-        return self._outcomes.get(version) if self._outcomes else None
+        return self.outcomes.get(version) if self.outcomes else None
 
     def remember(self, version: int, outcome: Outcome) -> None:
         """Keep an outcome for a while, in case that the feedback is sent again."""
-        if self._outcomes is None:
-            self._outcomes = OrderedDict()
-        self._outcomes[version] = outcome
-        while len(self._outcomes) > OUTCOMES_KEPT:
-            self._outcomes.popitem(last=False)
-
-    def forget_outcomes(self) -> None:
-        """Forget the outcomes of all events so far."""
-        self._outcomes = None
+        if self.outcomes is None:
+            self.outcomes = OrderedDict()
+        self.outcomes[version] = outcome
+        while len(self.outcomes) > OUTCOMES_KEPT:
+            self.outcomes.popitem(last=False)
 
     def replace_by(self, other: "Tenant") -> None:
         """Take over the state of a tenant that was loaded again."""
         self.state, self.incarnation, self.chain = other.state, other.incarnation, other.chain
         self.snapshot_version, self.snapshot_at = other.snapshot_version, other.snapshot_at
         self.snapshot_tried_at, self.snapshot_not_before = other.snapshot_tried_at, other.snapshot_not_before
-        self._outcomes = other._outcomes  # noqa: SLF001 - of the same class
+        self.outcomes = other.outcomes
         self.known_version = 0
 
     def _event(self, entry: Entry, version: int, chain: str) -> Event:
