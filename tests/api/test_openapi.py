@@ -29,7 +29,7 @@ ROUTES = {
     "put /tenants/{tenant}", "get /tenants/{tenant}", "delete /tenants/{tenant}", "get /tenants/{tenant}/weights",
     "post /tenants/{tenant}/snapshot", "get /tenants/{tenant}/export", "post /tenants/{tenant}/import",
     "post /tenants/{tenant}/retract", "get /tenants/{tenant}/labels", "get /audit", "get /predictions/{prediction_id}",
-    "get /tenants/{tenant}/deleted", "post /tenants/{tenant}/restore",
+    "get /deleted/{tenant}", "post /deleted/{tenant}/restore",
     "post /tenants/{tenant}/whatif",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",

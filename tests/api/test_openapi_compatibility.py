@@ -8,7 +8,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - The items of a batch are typed (INTENDED, below).
 - POST /tenants/{tenant}/retract, GET /tenants/{tenant}/labels, GET /predictions/{prediction_id} and GET /audit are new.
   A tenant shows `rebuilding`.
-- GET /tenants/{tenant}/deleted and POST /tenants/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
+- GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
 - POST /tenants/{tenant}/whatif is new.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
@@ -38,8 +38,8 @@ ADDED = {
     "/tenants/{tenant}/retract": {"post"},
     "/tenants/{tenant}/labels": {"get"},
     "/predictions/{prediction_id}": {"get"},
-    "/tenants/{tenant}/deleted": {"get"},
-    "/tenants/{tenant}/restore": {"post"},
+    "/deleted/{tenant}": {"get"},
+    "/deleted/{tenant}/restore": {"post"},
     "/tenants/{tenant}/whatif": {"post"},
     "/audit": {"get"},
 }

@@ -112,7 +112,7 @@ async def delete_tenant(tenant: TenantPath, tenants: Tenants, *, purge: Purge = 
 
 
 @router.get(
-    "/tenants/{tenant}/deleted",
+    "/deleted/{tenant}",
     summary="List deleted tenants of a name",
     description="Those that can be restored, the newest first.",
     dependencies=[needs("admin"), KnownQuery],
@@ -131,12 +131,13 @@ async def list_deleted(tenant: TenantPath, tenants: Tenants) -> DeletedListRespo
 
 
 @router.post(
-    "/tenants/{tenant}/restore",
+    "/deleted/{tenant}/restore",
     summary="Restore a deleted tenant",
     description="The newest one of this name, or the one with this `id`: its model, its settings, its log.",
     dependencies=[needs("admin"), Audited, KnownQuery],
     response_description="The tenant.",
-    responses=example(examples.SHOWN) | refusals(*USING_TENANT, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY),
+    responses=example(examples.SHOWN)
+    | refusals(*USING_TENANT, problems.BAD_INPUT, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY),
 )
 async def restore_tenant(tenant: TenantPath, tenants: Tenants, id: DeletedId = None) -> TenantResponse:  # noqa: A002 - the name of the parameter
     """Restore a deleted tenant."""
