@@ -181,7 +181,7 @@ def _labels() -> Iterator[bytes]:
         keys, example = keys_of(tenant), example_of_json(features)
         event = encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(example.values)))
         names = [keys.meta, keys.log, keys.changes, keys.meta]
-        commands.append(_packed(scripts.APPEND, names, [tenant, INCARNATION, 0, "", WEEK_MILLISECONDS, "", event]))
+        commands.append(_packed(scripts.APPEND, names, [tenant, INCARNATION, 0, "", WEEK_MILLISECONDS, "", event, ""]))
     return cycle(commands)
 
 
