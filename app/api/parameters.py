@@ -61,6 +61,11 @@ def flag(name: str, text: str) -> bool:
     return text == "true"
 
 
+def flag_of(name: str) -> BeforeValidator:
+    """Return the parser of a parameter that is true or false, or left out."""
+    return BeforeValidator(lambda given: given if given is None or isinstance(given, bool) else flag(name, str(given)))
+
+
 def time_of(name: str) -> BeforeValidator:
     """Return the parser of a parameter that is a time with its zone, into milliseconds since 1970."""
 

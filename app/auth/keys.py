@@ -40,7 +40,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None = None
     made_by: str | None = None  # the id of the key that made it; None: the command line, or no key was needed
-    moderator: str | None = None  # who gives the labels; None: whoever the request names
+    moderator: str | None = None  # who gives the labels; None: the person that the request names
     speaks_for_others: bool = False  # a request may still name another moderator
     revision: int = 0  # of two records of one key, the one with the higher revision is the newer one
 

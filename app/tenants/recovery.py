@@ -220,7 +220,7 @@ class Recovery:
         while entries := await self.log.read(tenant.name, tenant.state.version, ENTRIES_AT_ONCE):
             retractions = [k + 1 for k, entry in enumerate(entries) if is_retraction(entry.payload)]
             behind = retractions[-1] if retractions else len(entries)
-            if behind >= MANY_ENTRIES:  # a thread gives other requests their turn; nobody else has this tenant yet
+            if behind >= MANY_ENTRIES:  # in a thread, so that requests for other tenants go on
                 await asyncio.to_thread(tenant.apply_all, entries[:behind])
             else:
                 tenant.apply_all(entries[:behind])

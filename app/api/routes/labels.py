@@ -22,7 +22,7 @@ from app.api.documentation import (
 )
 from app.api.errors import BadInput
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery, flag, time_of, whole_number
+from app.api.parameters import KnownQuery, flag_of, time_of, whole_number
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath
 from app.api.schemas.labels import LabelListResponse, LabelResponse
@@ -61,7 +61,7 @@ Before = Annotated[
 Format = Annotated[Literal["csv", "jsonl"] | None, Query(description="All labels as a file instead of a page.")]
 IsRetracted = Annotated[
     bool | None,
-    BeforeValidator(lambda text: flag("retracted", str(text))),
+    flag_of("retracted"),
     Query(description="Only labels that were taken back, or only those that stand."),
 ]
 IdQuery = Annotated[str | None, Query(pattern=ID_PATTERN)]

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BeforeValidator
 
 from app.api import examples, problems
 from app.api.dependencies import Audited, Context, ModelFile, OwnTenant, Tenants, needs
@@ -21,7 +20,7 @@ from app.api.documentation import (
 )
 from app.api.errors import BadInput
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery, flag
+from app.api.parameters import KnownQuery, flag_of
 from app.api.responses import BINARY as BINARY_TYPE
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath, show
@@ -34,13 +33,13 @@ FILE = other_body(BINARY, BINARY_SCHEMA, "sluice model...")
 
 Replace = Annotated[
     bool,
-    BeforeValidator(lambda text: flag("replace", str(text).lower() if isinstance(text, bool) else text)),
+    flag_of("replace"),
     Query(description="Whether to replace an existing tenant."),
 ]
 
 WithLog = Annotated[
     bool,
-    BeforeValidator(lambda text: flag("log", str(text).lower() if isinstance(text, bool) else text)),
+    flag_of("log"),
     Query(description="Whether the file has the log too."),
 ]
 

@@ -10,7 +10,7 @@ from app.api import examples, problems
 from app.api.dependencies import Audited, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
-from app.api.parameters import KnownQuery, flag, whole_number
+from app.api.parameters import KnownQuery, flag_of, whole_number
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.tenants import (
     DeletedListResponse,
@@ -45,7 +45,7 @@ Top = Annotated[
 
 Purge = Annotated[
     bool,
-    BeforeValidator(lambda text: flag("purge", str(text).lower() if isinstance(text, bool) else text)),
+    flag_of("purge"),
     Query(description="Whether it must not be restored, nor any deleted tenant of this name."),
 ]
 DeletedId = Annotated[str | None, Query(pattern=ID_PATTERN, description="Which one; by default the newest.")]
