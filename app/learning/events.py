@@ -33,12 +33,16 @@ class ReplacedLabel(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FeedbackGiven(msgspec.Struct, frozen=True):
-    """A label was given for an example: 1 for an anomaly, -1 for normal."""
+    """A label was given for an example: 1 for an anomaly, -1 for normal.
+
+    `chosen_with` is the probability with which the review policy chose the prediction, if it did.
+    """
 
     example: Example
     label: int
     served: Served | None = None
     replaces: ReplacedLabel | None = None
+    chosen_with: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

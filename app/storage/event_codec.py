@@ -46,13 +46,11 @@ class FeedbackRecord(msgspec.Struct, frozen=True, array_like=True, tag="feedback
 
 
 class LongFeedbackRecord(FeedbackRecord, frozen=True, array_like=True, tag="long feedback"):
-    """The same, for callers' features of a tenant that encodes numbers, and for second labels of a prediction.
-
-    Other payloads stay as they were.
-    """
+    """The same with what only some labels have. Other payloads stay as they were."""
 
     given: int = 0  # the first features, which are the caller's, if numbers are encoded
     replaces: ReplacedLabel | None = None  # the first label of the prediction; a retraction before takes it back
+    chosen_with: float | None = None  # the probability with which the review policy chose the prediction
 
 
 class ConfigRecord(msgspec.Struct, frozen=True, array_like=True, tag="config"):
@@ -178,11 +176,14 @@ def _feedback(record: FeedbackRecord) -> FeedbackGiven:
         raise ValueError(KEY_0_ERROR if flaw == KEY_0 else VALUE_ERROR)
     if len(record.names) not in {0, keys.size}:
         raise ValueError(f"an event has {keys.size} keys and {len(record.names)} names")
-    given, replaces = (record.given, record.replaces) if isinstance(record, LongFeedbackRecord) else (0, None)
-    if not 0 <= given <= keys.size:
-        raise ValueError(f"an event has {keys.size} keys, of which {given} are said to be given")
-    example = Example(keys, values, tuple(record.names), given)
-    return FeedbackGiven(example, record.label, served_by(record), replaces)
+    if not isinstance(record, LongFeedbackRecord):
+        return FeedbackGiven(Example(keys, values, tuple(record.names)), record.label, served_by(record))
+    if not 0 <= record.given <= keys.size:
+        raise ValueError(f"an event has {keys.size} keys, of which {record.given} are said to be given")
+    if record.chosen_with is not None and not 0.0 < record.chosen_with <= 1.0:
+        raise ValueError(f"an event was chosen with probability {record.chosen_with}")
+    example = Example(keys, values, tuple(record.names), record.given)
+    return FeedbackGiven(example, record.label, served_by(record), record.replaces, record.chosen_with)
 
 
 def _values(packed: bytes, count: int) -> Floats:

@@ -27,8 +27,11 @@ from app.tenants.tenant import Tenant, Verdict
 
 logger = logging.getLogger("sluice.tenants")
 
-HEAD = struct.Struct("<HIbdQQ")  # mark, size of the input, label, score, version, time; the input follows
-MARK = 0x51BF
+# Mark, size of the input, label, score, version, time, the probability with which the review policy chose the
+# prediction (0 if it did not), and its reason; the input follows.
+HEAD = struct.Struct("<HIbdQQdB")
+MARK = 0x51C0
+EARLIER_HEAD, EARLIER_MARK = struct.Struct("<HIbdQQ"), 0x51BF  # of versions without a review policy
 WRITE_SECONDS = 0.05  # predictions gather for so long, unless there are enough for a round trip
 RETRY_SECONDS = 0.5
 MOST_WAITING_BYTES = 64 << 20
@@ -49,6 +52,8 @@ class KeptPrediction(msgspec.Struct, frozen=True):
     score: float
     version: int
     at_milliseconds: int
+    chosen_with: float = 0.0  # the probability with which the review policy chose it; 0 if it did not
+    review_reason: int = 0
 
 
 class StoreStatus(Protocol):
@@ -112,7 +117,7 @@ class KeptPredictions:
             self._telemetry.not_kept += 1
             return None
         block = self._open.get(tenant) or self._new_block(tenant)
-        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now)
+        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, 0.0, 0)
         start, size = block.size, len(head) + len(given)
         block.pieces += (head, given)
         block.count += 1
@@ -154,9 +159,11 @@ class KeptPredictions:
         if not found and not block.startswith(self._prefix):
             await asyncio.sleep(OTHERS_WRITE_SECONDS)  # another worker may be about to write it
             found = await self._store.read(tenant, block, start, size)
-        if len(found) != size or HEAD.unpack_from(found)[:2] != (MARK, size - HEAD.size):
-            raise PredictionExpired(prediction_id)
-        return KeptPrediction(found[HEAD.size :], *HEAD.unpack_from(found)[2:])
+        for head, mark in ((HEAD, MARK), (EARLIER_HEAD, EARLIER_MARK)):
+            end = size - HEAD.size + head.size
+            if len(found) >= end and head.unpack_from(found)[:2] == (mark, end - head.size):
+                return KeptPrediction(found[head.size : end], *head.unpack_from(found)[2:])
+        raise PredictionExpired(prediction_id)
 
     def _read_waiting(self, tenant: str, name: str, start: int, size: int) -> bytes:
         block = self._waiting.get(name)

@@ -63,6 +63,7 @@ class Feedback(msgspec.Struct, frozen=True):
     key_id: str | None = None
     request_id: str | None = None
     replaces: ReplacedLabel | None = None
+    chosen_with: float | None = None
 
 
 class FeedbackResult(msgspec.Struct, frozen=True):
@@ -204,8 +205,10 @@ class Tenant:
             raise BadExample(refusal)
         make: Callable[..., FeedbackRecord] = FeedbackRecord
         given = example.given if self.state.model.numbers is not None else 0
-        if given or feedback.replaces is not None:
-            make = partial(LongFeedbackRecord, given=given, replaces=feedback.replaces)
+        if given or feedback.replaces is not None or feedback.chosen_with is not None:
+            make = partial(
+                LongFeedbackRecord, given=given, replaces=feedback.replaces, chosen_with=feedback.chosen_with
+            )
         record = make(
             at_milliseconds=at_milliseconds,
             label=feedback.label,

@@ -51,11 +51,24 @@ def test_a_second_label_says_what_it_replaces() -> None:
     assert event.replaces == replaced
 
 
+@pytest.mark.parametrize("chosen_with", [None, 0.01, 1.0])
+def test_a_label_says_with_which_probability_it_was_chosen(chosen_with: float | None) -> None:
+    event = decode(encode(LongFeedbackRecord(1, 1, b"", b"", chosen_with=chosen_with)))
+    assert isinstance(event, FeedbackGiven)
+    assert event.chosen_with == chosen_with
+
+
+@pytest.mark.parametrize("chosen_with", [0.0, -0.5, 1.5, float("nan"), float("inf")])
+def test_an_impossible_probability_is_refused(chosen_with: float) -> None:
+    with pytest.raises(ValueError, match="chosen with probability"):
+        decode(encode(LongFeedbackRecord(1, 1, b"", b"", chosen_with=chosen_with)))
+
+
 @pytest.mark.parametrize("given_count", [-1, 3, (1 << 64) - 1])
 def test_more_given_features_than_there_are_is_refused(given_count: int) -> None:
     keys = np.array([5, 6], np.uint64).tobytes()
     payload = msgspec.msgpack.encode(
-        [*msgspec.msgpack.decode(encode(LongFeedbackRecord(1, 1, keys, b"")))[:-2], given_count]
+        [*msgspec.msgpack.decode(encode(LongFeedbackRecord(1, 1, keys, b"")))[:-3], given_count]
     )
     with pytest.raises((msgspec.MsgspecError, ValueError)):
         decode(payload)

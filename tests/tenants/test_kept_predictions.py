@@ -99,6 +99,17 @@ async def test_a_prediction_belongs_to_its_tenant(store: Server, tmp_path: Path)
             await pending.recall("other", name)
 
 
+async def test_a_prediction_that_an_earlier_version_kept_is_found(store: Server) -> None:
+    block, given = "0123456789ab-1", [b"first", b"second"]
+    heads = [kept_predictions.EARLIER_HEAD.pack(0x51BF, len(each), 1, 0.5, 7, 1_700_000_000_000) for each in given]
+    with store.client() as client:
+        client.set(f"{keys_of('acme').pending}:{block}", heads[0] + given[0] + heads[1] + given[1])
+    async with pending_of(store.url) as pending:
+        for start, each in ((0, given[0]), (len(heads[0]) + len(given[0]), given[1])):
+            found = await pending.recall("acme", f"{block}-{start:x}-{len(each):x}")
+            assert found == KeptPrediction(each, 1, 0.5, 7, 1_700_000_000_000)
+
+
 async def test_a_changed_id_finds_nothing(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants, pending_of(store.url) as pending:
         first, second = [await kept(tenants, pending, given) for given in (b"first", b"second")]

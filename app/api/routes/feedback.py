@@ -224,7 +224,8 @@ async def _recall(backend: Backend, context: RequestContext, tenant: Tenant, ite
         return await _answer_again(context, tenant, item) or expired
     except SluiceError as error:
         return error
-    return _feedback(context, item, example, Served(kept.label, kept.score), kept.at_milliseconds)
+    feedback = _feedback(context, item, example, Served(kept.label, kept.score), kept.at_milliseconds)
+    return msgspec.structs.replace(feedback, chosen_with=kept.chosen_with) if kept.chosen_with else feedback
 
 
 async def _answer_again(
