@@ -166,11 +166,21 @@ class Session:
         elif step.shown:
             assert printed.strip(), step.command
         if "sluice keys" in step.command and (made := re.search(r"\bsluice_\S+", printed)):
-            self.environment["SLUICE_KEY"] = made[0]
-            self.service.client.headers["X-API-Key"] = made[0]
-            wait_until(lambda: self.service.status("/tenants/acme") != 401, "the service does not know the new key")
+            if "SLUICE_KEY" not in self.environment or " rotate " in step.command:  # keys for others are only shown
+                self.use_key(made[0])
             if shown := re.search(r"key ([0-9a-f]{12}):", "\n".join(step.shown)):
                 self.real[shown[1]] = made[0].split("_")[1]
+
+    def use_key(self, key: str) -> None:
+        """Use a key for the commands that follow, as soon as the service knows it and demands one."""
+        self.environment["SLUICE_KEY"] = key
+        self.service.client.headers.pop("X-API-Key", None)
+        wait_until(self.is_refused, "the service still needs no key")
+        self.service.client.headers["X-API-Key"] = key
+        wait_until(lambda: not self.is_refused(), "the service does not know the new key")
+
+    def is_refused(self) -> bool:
+        return self.service.status("/tenants/acme") in {401, 429}  # 429: after many wrong keys
 
     def serve(self, command: str) -> None:
         """Start the service of a page, and use it with the key of the page."""
