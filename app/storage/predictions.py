@@ -1,6 +1,8 @@
 """Kept predictions in Redis: many are written as one string, and each is read by its offset in it."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -70,17 +72,18 @@ class PredictionStore:
     async def free(self, kept: dict[str, int], level_bytes: int, target_bytes: int) -> None:
         """Drop the oldest predictions of tenants above the level, largest first, until all keep at most the target.
 
-        A tenant can lose more than the excess, because predictions are dropped by blocks. So the total is compared
-        after each round trip; otherwise, tenants with one large block each would all lose it.
+        A tenant can lose all that it keeps, because predictions are dropped by blocks. So no more tenants are asked at
+        once than could lose the excess; otherwise, tenants with one large block each would all lose it.
         """
         total = sum(kept.values())
         largest_first = sorted((name for name, size in kept.items() if size > level_bytes), key=kept.__getitem__)[::-1]
-        for start in range(0, len(largest_first), FREED_TOGETHER):
-            if total <= target_bytes:
-                return
-            some = largest_first[start : start + FREED_TOGETHER]
+        done = 0
+        while total > target_bytes and done < len(largest_first):
+            most = list(accumulate(kept[name] for name in largest_first[done : done + FREED_TOGETHER]))
+            some = largest_first[done : done + min(1 + bisect_left(most, total - target_bytes), FREED_TOGETHER)]
             left = await self._connection.run_all([self._free_call(tenant, level_bytes) for tenant in some])
             total -= sum(kept[name] - size for name, size in zip(some, left, strict=True) if isinstance(size, int))
+            done += len(some)
 
     def _free_call(self, tenant: str, level_bytes: int) -> Call:
         keys = keys_of(tenant)

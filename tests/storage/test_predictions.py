@@ -97,6 +97,13 @@ async def test_freeing_drops_the_oldest_blocks_of_a_tenant_down_to_a_level(conne
     assert await store.bytes_by_tenant() == {"other": 4}
 
 
+async def test_freeing_takes_no_more_blocks_than_the_excess_needs(connection: Connection) -> None:
+    store = PredictionStore(connection, ttl_seconds=60, at_most=100)
+    await store.write([block(f"t{number}", "b0", 100 * b"x") for number in range(12)])
+    await store.free(await store.bytes_by_tenant(), 83, target_bytes=1000)
+    assert sum((await store.bytes_by_tenant()).values()) == 1000
+
+
 async def test_a_full_store_can_be_freed(store: Server, connection: Connection) -> None:
     kept = PredictionStore(connection, ttl_seconds=60, at_most=100)
     for number in range(4):
