@@ -51,13 +51,15 @@ class Replacements:
         return [results[place] for place in range(len(second))]
 
     async def _replace(self, tenant: Tenant, second: dict[int, Retry]) -> dict[int, Result]:
-        """Learn at most one label for each prediction."""
+        """Learn at most one label for each prediction, and for each feedback_id."""
         results: dict[int, Result] = {}
         for _ in range(ATTEMPTS):
             changes = []
+            first = min((retry.earlier.version for retry in second.values()), default=0)
+            retracted = await self.replayer.recovery.retracted_behind(tenant.name, first) if second else frozenset()
             for place, retry in second.items():
                 try:
-                    changes.append(await self._change(tenant, place, retry))
+                    changes.append(await self._change(tenant, place, retry, retracted))
                 except SluiceError as error:
                     results[place] = error
             if (learnt := await self._append(tenant, changes)) is not None:
@@ -75,7 +77,7 @@ class Replacements:
             }
         return results | dict.fromkeys(second, LogReplaced(tenant.name))
 
-    async def _change(self, tenant: Tenant, place: int, retry: Retry) -> Change:
+    async def _change(self, tenant: Tenant, place: int, retry: Retry, retracted: frozenset[bytes]) -> Change:
         """Find the label to replace, and make the event that does it."""
         version, feedback = retry.earlier.version, retry.feedback
         label = await label_at(self.log, tenant.name, version)
@@ -84,8 +86,7 @@ class Replacements:
                 f"prediction {feedback.prediction_id!r} has a label, version {version:,}, which the log does not have "
                 "any more, so it cannot be replaced"
             )
-        is_other = label.prediction_id != feedback.prediction_id
-        if is_other or label.hash in await self.replayer.recovery.retracted_behind(tenant.name, version):
+        if label.prediction_id != feedback.prediction_id or label.hash in retracted:
             label = None
         else:
             await self.retractions.check_reach(tenant.name, version)
@@ -115,12 +116,17 @@ class Replacements:
 
 
 def _rounds(second: Sequence[Retry]) -> list[list[int]]:
-    """Split labels so that no round has two for one prediction; return their places."""
-    of_prediction: defaultdict[str | None, list[int]] = defaultdict(list)
+    """Split labels so that no round has two for one prediction, or with one feedback_id; return their places."""
+    rounds: list[list[int]] = []
+    next_round = defaultdict[tuple[str, str | None], int](int)
     for place, retry in enumerate(second):
-        of_prediction[retry.feedback.prediction_id].append(place)
-    count = max(map(len, of_prediction.values()))
-    return [[places[k] for places in of_prediction.values() if k < len(places)] for k in range(count)]
+        names = [("prediction", retry.feedback.prediction_id), ("feedback", retry.feedback_id)]
+        number = max(next_round[name] for name in names)
+        next_round |= dict.fromkeys(names, number + 1)
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(place)
+    return rounds
 
 
 def _asked(changes: Sequence[Change]) -> Asked:

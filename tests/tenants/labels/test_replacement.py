@@ -10,7 +10,7 @@ import pytest
 from app.learning.events import ReplacedLabel
 from app.storage.event_codec import FeedbackRecord, LongFeedbackRecord, RetractionRecord
 from app.storage.redis_keys import keys_of
-from app.tenants.errors import RetractionTooOld
+from app.tenants.errors import FeedbackConflict, RetractionTooOld
 from app.tenants.labels.stored_labels import LabelFilter
 from app.tenants.registry import Tenants
 from app.tenants.tenant import Feedback, FeedbackResult
@@ -108,6 +108,36 @@ async def test_labels_of_one_prediction_in_one_request_and_at_once(store: Server
         records = await stored_records(store.url, NAME)
         assert sum(isinstance(record, FeedbackRecord) for record in records) == 16
         await check(store, one, other)
+
+
+async def test_one_feedback_id_for_second_labels_of_two_predictions_is_a_conflict(
+    store: Server, tmp_path: Path
+) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, labelled(1, 1, "a"), labelled(1, 2, "b"))
+        tenant = await tenants.hold(NAME)
+        results = await tenant.give([labelled(2, 1, "same"), labelled(2, 2, "same"), labelled(2, 2, "c")])
+        assert isinstance(results[0], FeedbackResult)
+        assert isinstance(results[1], FeedbackConflict)
+        assert isinstance(results[2], FeedbackResult)
+        assert results[2].outcome.replaced == ReplacedLabel(2, 1, "b", None)
+        assert await standing(tenants) == ["same", "c"]
+        await check(store, tenants)
+
+
+async def test_second_labels_of_one_request_read_the_log_once(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, *(labelled(1, number) for number in range(101)))
+        before = reads(store)
+        await give(tenants, NAME, labelled(2, 100))
+        of_one = reads(store) - before
+        await give(tenants, NAME, *(labelled(2, number) for number in range(100)))
+        assert reads(store) - before - of_one <= 2 * (100 + of_one)  # each label and the reach, but the log only once
+
+
+def reads(store: Server) -> int:
+    """How often a range of a log was read."""
+    return int(store.ask("INFO", "commandstats")["cmdstat_xrange"]["calls"])
 
 
 async def test_a_label_that_was_taken_back_is_not_replaced(store: Server, tmp_path: Path) -> None:
