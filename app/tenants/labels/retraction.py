@@ -124,7 +124,7 @@ class Retractions:
 
     async def _find(self, tenant: Tenant, wanted: LabelFilter, asked: Asked) -> tuple[list[StoredLabel], int]:
         """Return the labels that fit, in the order of the log, and how many more were taken back before."""
-        stored = await read_labels(self.log, tenant.name, wanted)
+        stored = await read_labels(self.log, tenant.name, wanted, tenant.state.version + 1)
         fitting = stored.labels
         _check_all_found(stored, wanted)
         if asked.only_own and any(label.key_id != asked.key_id for label in fitting):
@@ -173,12 +173,12 @@ def _check_all_found(stored: StoredLabels, wanted: LabelFilter) -> None:
             f"{_shown(unknown)}"
         )
     since = wanted.since
-    if is_trimmed and not wanted.feedback_ids and begin is not None and (since is None or since < begin):
+    if is_trimmed and not wanted.feedback_ids and (begin is None or since is None or since < begin):
+        earlier = f"the log begins with version {stored.first_version:,}; earlier labels cannot be taken back"
+        if begin is None:
+            raise RetractionTooOld(f"{earlier}, and there is no later one")
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(-(-begin // 1000)))
-        raise RetractionTooOld(
-            f"the log begins with version {stored.first_version:,}; earlier labels cannot be taken back. Ask for those "
-            f"since {when} or later"
-        )
+        raise RetractionTooOld(f"{earlier}. Ask for those since {when} or later")
 
 
 def _shown(ids: frozenset[str]) -> str:

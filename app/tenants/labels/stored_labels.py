@@ -87,9 +87,9 @@ class StoredLabels:
     retracted: dict[bytes, Retraction] = field(default_factory=dict)  # by the hash of the label
 
 
-async def read_labels(log: EventLog, name: str, wanted: LabelFilter) -> StoredLabels:
-    """Read a whole log."""
-    found = StoredLabels()
+async def read_labels(log: EventLog, name: str, wanted: LabelFilter, next_version: int = 1) -> StoredLabels:
+    """Read a whole log; if it is empty, as after an import without one, it will begin with `next_version`."""
+    found = StoredLabels(next_version)
     version = 0
     while entries := await log.read(name, version, READ_AT_ONCE):
         if version == 0:

@@ -115,6 +115,23 @@ async def test_a_label_before_the_beginning_of_the_log_is_too_old(store: Server,
         assert tenants.held(NAME).state.prequential.lifetime.examples == 29  # type: ignore[union-attr]
 
 
+async def test_labels_from_before_an_import_without_the_log_are_too_old(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(20)))
+        file = b"".join([piece async for piece in await tenants.export(NAME)])
+        await tenants.imported(NAME, file, replace=True)
+        with pytest.raises(RetractionTooOld, match="begins with version 21; it has no label with the feedback_id"):
+            await retract(tenants, "id-3")
+        for since in (None, 2_000_000_000_000):
+            with pytest.raises(RetractionTooOld, match=r"begins with version 21; earlier labels .* no later one"):
+                await tenants.retract(NAME, LabelFilter(moderator="m", since=since), Asked(), dry_run=False)
+        await tenants.configure(NAME, {"bias": True})
+        with pytest.raises(RetractionTooOld, match=r"begins with version 21; earlier labels .* no later one"):
+            await tenants.retract(NAME, LabelFilter(moderator="m"), Asked(), dry_run=True)
+        await give(tenants, NAME, feedback(20, "id-20"))
+        assert len((await retract(tenants, "id-20")).labels) == 1
+
+
 async def test_no_snapshot_with_a_retracted_label_stays_or_comes_back(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path, snapshots=MANY) as tenants:
         await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(10)))
