@@ -38,6 +38,7 @@ MAX_VERSION = 10**15
 ROWS_AT_ONCE = 500
 TYPES = {"csv": b"text/csv; charset=utf-8", "jsonl": NDJSON.encode()}
 COLUMNS = [name for name in LabelResponse.model_fields if name not in {"replaced", "retracted"}]
+FORMULAS = ("=", "+", "-", "@")
 OF_REPLACED = ("version", "label", "feedback_id", "moderator")
 OF_RETRACTION = ("version", "at", "reason", "moderator", "key_id")
 
@@ -180,7 +181,8 @@ async def _rows(found: AsyncIterator[LabelResponse], kind: str) -> AsyncGenerato
         if kind == "csv":
             row = [getattr(label, name) for name in COLUMNS]
             row += [getattr(label.replaced, name, None) for name in OF_REPLACED]
-            writer.writerow([*row, *(getattr(label.retracted, name, None) for name in OF_RETRACTION)])
+            row += [getattr(label.retracted, name, None) for name in OF_RETRACTION]
+            writer.writerow(map(_cell, row))
         else:
             text.write(label.model_dump_json() + "\n")
         count += 1
@@ -189,3 +191,8 @@ async def _rows(found: AsyncIterator[LabelResponse], kind: str) -> AsyncGenerato
             text.seek(0)
             text.truncate()
     yield text.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    """Return a value for CSV: a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value

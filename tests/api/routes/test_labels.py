@@ -5,6 +5,7 @@ import io
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.learning.events import ReplacedLabel
@@ -95,6 +96,18 @@ async def test_files_have_all_labels_that_fit(service: Service) -> None:
     assert (rows[1]["retracted_reason"], rows[0]["retracted_reason"]) == ("stolen, or lent", "")
     lines = (await service.client.get(f"{PATH}?format=jsonl&retracted=true")).text.splitlines()
     assert [json.loads(line)["version"] for line in lines] == [28, 24, 20, 16, 12, 8, 4]
+
+
+@pytest.mark.parametrize("name", ['=HYPERLINK("http://example.org")', "+1", "-1", "@sum"])
+async def test_no_cell_of_a_file_is_a_formula(service: Service, name: str) -> None:
+    label = msgspec.structs.replace(stored(1), label=-1, feedback_id=name, moderator=name)
+    service.tenants.given_labels = [(label, msgspec.structs.replace(TAKEN_BACK, reason=name))]
+    text = (await service.client.get(f"{PATH}?format=csv")).text
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert {row["feedback_id"], row["moderator"], row["retracted_reason"]} == {"'" + name}
+    assert (row["label"], row["served_score"]) == ("-1", "-0.5")
+    (line,) = (await service.client.get(f"{PATH}?format=jsonl")).text.splitlines()
+    assert json.loads(line)["moderator"] == name
 
 
 @pytest.mark.parametrize(
