@@ -1,5 +1,6 @@
 """What Pydantic found wrong with a body or a parameter, in a sentence for the client."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ PYDANTIC_WORDS = {  # where Pydantic speaks of Python
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
+PYDANTIC_SUBJECT = re.compile(r"^\w+ should ")  # Input, String, List, ...
 
 
 def validation_detail(errors: Sequence[Mapping[str, Any]]) -> str:
@@ -29,5 +31,8 @@ def _validation_sentence(error: Mapping[str, Any]) -> str:
         return f"{place} is missing"
     if error["type"] == "extra_forbidden":
         return f"{short_repr(place)} is not a known field"
-    said = error["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("should ", "must ", 1)
-    return f"{place} is {short_repr(error['input'])}: it {PYDANTIC_WORDS.get(error['type'], said)}"
+    given = f"{place} is {short_repr(error['input'])}"
+    if error["type"] == "value_error":  # a sentence of our own
+        return f"{given}: {error['msg'].removeprefix('Value error, ')}"
+    said = PYDANTIC_SUBJECT.sub("must ", error["msg"])
+    return f"{given}: it {PYDANTIC_WORDS.get(error['type'], said)}"

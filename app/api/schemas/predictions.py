@@ -16,7 +16,7 @@ KEEP_DESCRIPTION = "Whether to keep the input, so that feedback can refer to it 
 
 def _check_integer(value: object) -> object:
     if type(value) is not int:  # else 1.0 and true would be labels
-        raise ValueError("must be 1 or -1")
+        raise ValueError("it must be 1 or -1")
     return value
 
 

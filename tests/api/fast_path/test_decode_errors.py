@@ -75,6 +75,23 @@ async def test_a_plain_route_says_what_to_correct_too(service: Service, body: ob
 
 
 @pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "the body is {}: give exactly one of feedback_ids, moderator and key_id"),
+        ({"feedback_ids": []}, "feedback_ids is []: it must have at least 1 item"),
+        ({"moderator": ""}, "moderator is '': it must match pattern"),
+        ({"moderator": "a", "since": "x"}, "since is 'x': it must be a time with its zone"),
+    ],
+    ids=str,
+)
+@pytest.mark.anyio
+async def test_a_refusal_is_a_sentence(service: Service, body: object, sentence: str) -> None:
+    answer = await service.client.post("/tenants/acme/retract", json=body)
+    assert answer.status_code == 422
+    assert sentence in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
     ("headers", "sentence"),
     [
         (
