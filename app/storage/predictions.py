@@ -8,7 +8,7 @@ from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument
 from app.storage.redis_keys import SHARDS, kept_of, keys_of
-from app.storage.review_queue import NewItem, QueueLimits
+from app.storage.review.queue import NewItem, QueueLimits
 
 MOST_BYTES = 64 << 20
 FREED_TOGETHER = 16  # tenants in one round trip

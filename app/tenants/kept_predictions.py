@@ -22,7 +22,7 @@ from app.learning.review import Chosen
 from app.storage.errors import StoreUnavailable
 from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
-from app.storage.review_queue import NewItem
+from app.storage.review.queue import NewItem
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import PredictionExpired
 from app.tenants.tenant import Tenant, Verdict
@@ -223,6 +223,8 @@ class KeptPredictions:
         answers = await self._store.write(blocks)
         for block, answer in zip(blocks, answers, strict=True):
             if not isinstance(answer, BaseException):
+                if answer:
+                    self._telemetry.tenants.of(block.tenant).reviewed("dropped", answer)
                 del self._waiting[block.name]
                 self.waiting_bytes -= block.size
                 self.room.touched.add(keys_of(block.tenant).kept)

@@ -8,7 +8,7 @@ from app.storage.client import Connection
 from app.storage.event_log import Appended, Draft, EventLog, Group
 from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
-from app.storage.review_queue import Action, Leased, LeaseEnded, NewItem, NotLeased, QueueLimits, ReviewQueueStore
+from app.storage.review.queue import Action, Leased, LeaseEnded, NewItem, NotLeased, QueueLimits, ReviewQueueStore
 
 UNCERTAIN, RANDOM = REASONS.index("uncertain"), REASONS.index("random")
 MINUTE = 60_000
@@ -84,7 +84,7 @@ class Desk:
 
     async def keys(self) -> set[bytes]:
         prefix = keys_of(self.tenant).prefix
-        return set(await self.connection.redis.keys(f"{prefix}:review:*"))
+        return {each for each in await self.connection.redis.keys(f"{prefix}:review:*") if isinstance(each, bytes)}
 
 
 def uncertain(cost: float = 1.0) -> Chosen:

@@ -1,5 +1,5 @@
 -- The review queue of a tenant: the beginning of every script that uses it. Each item has
---   items    its facts by prediction_id: 'incarnation priority time reason ...', see review_queue.py
+--   items    its facts by prediction_id: 'incarnation priority time reason ...', see app/storage/review/queue.py
 --   times    when it was added, by the store's clock
 --   waiting  its place, unless it is leased: the priority, then the time of its prediction, which begins the member
 --   leases   when its lease ends, and in `holders` 'lease person holder'; `held` counts the leases of each person
