@@ -143,7 +143,7 @@ class Session:
         return printed
 
     def run_sluice(self, arguments: list[str]) -> str:
-        if arguments[0] in {"import", "export", "labels", "retract", "whatif"}:
+        if arguments[0] in {"import", "export", "labels", "retract", "review", "whatif"}:
             arguments += ["--url", self.service.url]
         with self.monkeypatch.context() as patch:
             patch.chdir(self.folder)
