@@ -30,7 +30,7 @@ LABELS_SHOWN = 100
 NOT_KEPT = "the prediction is not kept any more"
 OUT_OF_REACH = "the log does not reach back to version {version:,}"
 OTHER_HISTORY = "the model has been replaced since"
-ON_REQUEST = "the model has learnt since; GET /predictions/{{prediction_id}} builds version {version:,} again"
+ON_REQUEST = "the model has learnt since; GET /predictions/{{id}} builds version {version:,} again"
 
 PredictionId = Annotated[str, Path(pattern=ID_PATTERN)]
 TenantQuery = Annotated[
