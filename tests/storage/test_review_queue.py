@@ -65,6 +65,17 @@ async def test_an_ended_lease_returns_by_itself(desk: Desk) -> None:
     assert isinstance(await desk.end("skip", prediction_id, "bb"), LeaseEnded)
 
 
+async def test_a_lease_lasts_no_longer_because_the_store_s_clock_was_set_back(desk: Desk) -> None:
+    (prediction_id,) = await desk.add(uncertain())
+    await desk.lease("aa", milliseconds=300)
+    prefix, hour = f"{keys_of('acme').prefix}:review", 3_600_000
+    await desk.connection.redis.zincrby(f"{prefix}:leases", hour, prediction_id)  # as if it had been an hour later then
+    await desk.connection.redis.hincrby(f"{prefix}:counts", "clock", hour)
+    assert await desk.lease("bb") == []
+    await asyncio.sleep(0.35)
+    assert await desk.lease("bb") == [prediction_id]
+
+
 async def test_a_renewed_lease_lasts_longer(desk: Desk) -> None:
     (prediction_id,) = await desk.add(uncertain())
     await desk.lease("aa", milliseconds=200)

@@ -27,8 +27,7 @@ if not holder or (lease ~= '' and given ~= lease) or (lease == '' and whose ~= p
   return is_again and done() or {'lost', holder and 'leased' or 'waiting'}
 end
 if action == 'renew' then
-  ends = string.format('%.0f', now + tonumber(ARGV[6]))
-  redis.call('ZADD', queue.leases, ends, id)
+  ends = queue.hold(id, tonumber(ARGV[6]), now)
   return done()
 end
 queue.unlease(id)

@@ -12,19 +12,19 @@ local now = queue.now()
 queue.refresh(now, born)
 local left = tonumber(ARGV[7]) - tonumber(redis.call('HGET', queue.held, person) or '0')
 if left <= 0 then return {'full'} end
-local ends = string.format('%.0f', now + tonumber(ARGV[6]))
+local ends = '0'
 local found = {}
 for _ = 1, math.min(most, left) do
   local item = queue.first(person, born)
   if not item then break end
   queue.leave(item)
-  redis.call('ZADD', queue.leases, ends, item.id)
+  ends = queue.hold(item.id, tonumber(ARGV[6]), now)
   redis.call('HSET', queue.holders, item.id, ARGV[4] .. ' ' .. person .. ' ' .. ARGV[3])
   redis.call('HINCRBY', queue.held, person, 1)
   found[#found + 1] = item.id
   found[#found + 1] = item.facts
   found[#found + 1] = redis.call('HGET', queue.passes, item.id) or ''
 end
-for _, key in ipairs({queue.leases, queue.holders, queue.held}) do queue.touch(key) end
+for _, key in ipairs({queue.holders, queue.held}) do queue.touch(key) end
 local counts = {redis.call('ZCARD', queue.waiting), redis.call('ZCARD', queue.leases)}
 return {'leased', counts[1], counts[2], queue.changes.expired, queue.changes.dropped, ends, unpack(found)}

@@ -101,7 +101,27 @@ local function review_queue(prefix)
     changes.dropped = changes.dropped + 1
   end
 
+  function queue.hold(id, milliseconds, now)
+    local ends = string.format('%.0f', now + milliseconds)
+    call('ZADD', leases, ends, id)
+    call('HSET', counts, 'clock', string.format('%.0f', now))
+    for _, key in ipairs({leases, counts}) do queue.touch(key) end
+    return ends
+  end
+
+  local function follow_clock(now)
+    -- After the store's clock was set back, leases would last longer by as much.
+    local back = tonumber(call('HGET', counts, 'clock') or '0') - now
+    if back <= 1000 then return end
+    local held_leases = call('ZRANGE', leases, 0, -1, 'WITHSCORES')
+    for i = 1, #held_leases, 2 do
+      call('ZADD', leases, string.format('%.0f', tonumber(held_leases[i + 1]) - back), held_leases[i])
+    end
+    call('HSET', counts, 'clock', string.format('%.0f', now))
+  end
+
   function queue.refresh(now, born)
+    follow_clock(now)
     -- Blocks end in the order of the items: the oldest item tells whether there is one to drop.
     for _ = 1, 1000 do
       local oldest = call('ZRANGE', times, 0, 0)[1]

@@ -175,6 +175,6 @@ def _item(prediction_id: bytes, facts: bytes, passes: bytes) -> QueuedItem:
 def _counts(answer: Sequence[Any]) -> QueueCounts:
     facts, now = answer[4], int(answer[5])
     counts = {name.decode(): int(count) for name, count in zip(answer[6::2], answer[7::2], strict=True)}
-    reasons = {REASONS[int(name)]: count for name, count in counts.items() if name != "bytes" and count}
+    reasons = {REASONS[int(name)]: count for name, count in counts.items() if name.isdigit() and count}
     age = max(now - int(facts.split(b" ")[2], 16), 0) / 1000 if facts else None
     return QueueCounts(QueueChanges(*answer[:4]), age, reasons)
