@@ -31,7 +31,9 @@ def doubled_leases(history: History, _: Found) -> Iterator[Violation]:
     """No item is leased twice at once, unless the store has lost the first lease, or its clock has jumped."""
     for held in _by_item(history).values():
         for first, second in pairwise(held):
-            if second.begin < first.end - SLACK_SECONDS and not _is_excused(history, first.asked, second.begin):
+            is_overlap = second.begin < first.end - SLACK_SECONDS
+            is_excused = _may_be_lost(history, first.asked, first.begin) or _has_jump(history, first, second)
+            if is_overlap and not is_excused:
                 text = (
                     f"{first.prediction_id} is leased by {first.person} until {first.end - second.begin:.2f} s later, "
                     f"and by {second.person}"
@@ -50,7 +52,7 @@ def settled_leases(history: History, _: Found) -> Iterator[Violation]:
     for (tenant, prediction_id), held in _by_item(history).items():
         begin, at = settled.get((tenant, prediction_id), (inf, inf))
         for each in held:
-            if each.asked > at and not _is_excused(history, begin, each.begin):
+            if each.asked > at and not _may_be_lost(history, begin, at):
                 text = f"{prediction_id} was labelled {each.asked - at:.2f} s before it was asked for"
                 yield Violation("settled item shown", tenant, each.name, text, each.begin)
 
@@ -65,7 +67,7 @@ def passed_leases(history: History, _: Found) -> Iterator[Violation]:
     for (tenant, prediction_id), held in _by_item(history).items():
         for each in held:
             done = passes.get((tenant, prediction_id, each.person))
-            if done and each.asked > done.end and not _is_excused(history, done.begin, each.begin):
+            if done and each.asked > done.end and not _may_be_lost(history, done.begin, done.end):
                 text = f"{prediction_id} was passed by {each.person} {each.asked - done.end:.2f} s before"
                 yield Violation("passed item shown", tenant, each.name, text, each.begin)
 
@@ -110,7 +112,11 @@ def _by_item(history: History) -> dict[tuple[str, str], list[Held]]:
     return {item: sorted(leases, key=lambda each: each.begin) for item, leases in found.items()}
 
 
-def _is_excused(history: History, begin: float, end: float) -> bool:
-    return any(
-        each.fault in FAILOVERS or each.fault == Fault.STORE_CLOCK for each in within(history.disruptions, begin, end)
-    )
+def _may_be_lost(history: History, begin: float, end: float) -> bool:
+    """Whether a failover may have lost what was done then."""
+    return any(each.fault in FAILOVERS for each in within(history.disruptions, begin, end))
+
+
+def _has_jump(history: History, first: Held, second: Held) -> bool:
+    """Whether the store's clock has jumped in between: then a lease ends early."""
+    return any(each.fault == Fault.STORE_CLOCK for each in within(history.disruptions, first.asked, second.begin))
