@@ -31,6 +31,7 @@ from app.learning.config import NUMBERS
 from app.learning.example import example_of_json, examples_of_json
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState, advance
+from app.review.queue import ReviewQueue
 from app.settings import Settings
 from app.storage.api_keys import ApiKeyStore
 from app.storage.audit_log import AuditLog
@@ -44,6 +45,7 @@ from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
+from app.storage.review.queue import QueueLimits, ReviewQueueStore
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import TenantStore
 from app.telemetry.counters import Telemetry, TenantCounters
@@ -108,16 +110,21 @@ def application(settings: Settings) -> FastAPI:
             durability=settings.required_durability,
         )
         tenants = build_tenants(connection, _rules(settings), telemetry)
+        limits = QueueLimits(
+            settings.review_max_per_tenant, settings.review_max_bytes_per_tenant, settings.review_max_leases
+        )
+        review = ReviewQueueStore(connection, limits)
         store = PredictionStore(
             connection,
             settings.pending_ttl_seconds,
             settings.pending_max_per_tenant,
             settings.pending_max_bytes_per_tenant,
+            limits,
         )
         kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
         budget = PredictionBudget(store, kept, partial(read_memory, connection), settings.pending_max_bytes)
         measurements = Measurements(
-            tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status
+            tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status, review
         )
         exposition = Exposition(telemetry, workers, measurements.read)
         audit = Audit(AuditLog(connection, settings.audit_max_entries))
@@ -132,6 +139,7 @@ def application(settings: Settings) -> FastAPI:
             authenticator=authenticator,
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
+            review=ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
             key_share=KeyShare(settings.max_concurrent_per_key, telemetry.requests),

@@ -16,6 +16,7 @@ import pytest
 from app.cli import main
 from app.datasets.synthetic_urls import synthetic_urls
 from tests.manual import PAGES, ROOT, Step, inline_commands, steps_of
+from tests.reviews import queue
 from tests.services import Service, wait_until
 
 Output = pytest.CaptureFixture[str]
@@ -114,6 +115,7 @@ class Session:
         (self.folder / "examples.ndjson").write_text('{"features": {"a": 1}}\n{"text": "hello"}\n')
         for tenant in ("acme", "demo"):
             assert self.service.feedback(tenant, label=1, features={"a": 1.0}).is_success
+        queue(self.service.store_url, "acme", [0.42, 0.3, None], {"token:free": 1.0})
         rescued = self.folder / "data" / "rescued" / "acme-1234-0a1b2c3d.sluice"
         rescued.parent.mkdir(parents=True)
         rescued.write_bytes(self.service.request("GET", "/tenants/acme/export").content)
@@ -143,7 +145,7 @@ class Session:
         return printed
 
     def run_sluice(self, arguments: list[str]) -> str:
-        if arguments[0] in {"import", "export", "labels", "retract", "whatif"}:
+        if arguments[0] in {"import", "export", "labels", "retract", "review", "whatif"}:
             arguments += ["--url", self.service.url]
         with self.monkeypatch.context() as patch:
             patch.chdir(self.folder)
@@ -157,8 +159,12 @@ class Session:
     def compare(self, step: Step, printed: str) -> None:
         if step.answer is not None:
             answer = json.loads(printed)
-            for name in IDS & step.answer.keys() & answer.keys():
-                self.real[step.answer[name]] = answer[name]
+            for shown, real in (
+                (step.answer, answer),
+                *zip(step.answer.get("items", ()), answer.get("items", ()), strict=False),
+            ):
+                for name in IDS & shown.keys() & real.keys():
+                    self.real[shown[name]] = real[name]
             if self.is_exact:
                 assert without_ids(answer) == without_ids(step.answer), step.command
             else:

@@ -32,6 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
+from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -45,6 +46,7 @@ ROUTERS = [
         tenants,
         labels,
         predictions,
+        review_queue,
         models,
         keys,
         audit,

@@ -13,7 +13,9 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
+from app.review.queue import Leases, Reviewer
 from app.storage.deleted_tenants import DeletedTenant
+from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted
@@ -95,6 +97,27 @@ class KeptPredictions(Protocol):
         """Return a kept prediction of this tenant."""
 
 
+class ReviewQueue(Protocol):
+    """The review queues of all tenants."""
+
+    async def lease(self, tenant: Tenant, reviewer: Reviewer, limit: int, seconds: int | None) -> Leases:
+        """Lease the most valuable items that this person has not passed."""
+
+    async def end_lease(  # noqa: PLR0913, PLR0917 - what ends a lease
+        self,
+        tenant: str,
+        reviewer: Reviewer,
+        action: Action,
+        prediction_id: str,
+        lease: str | None = None,
+        seconds: int | None = None,
+    ) -> tuple[QueueChanges, int | None]:
+        """Skip, pass on, give back or renew an item."""
+
+    async def status(self, tenant: str) -> QueueCounts | None:
+        """Return what a queue holds; None while the store does not answer."""
+
+
 class Featurizer(Protocol):
     """What turns raw inputs into features."""
 
@@ -135,6 +158,7 @@ class Backend(NamedTuple):
     authenticator: Authenticator
     audit: Audit
     label_rates: LabelRates
+    review: ReviewQueue
     rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit
     wrong_key_limiter: RateLimiter | None = None  # of requests with a wrong key
     key_share: KeyShare | None = None  # of concurrent requests per key; None: no limit

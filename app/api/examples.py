@@ -90,6 +90,7 @@ SHOWN: dict[str, Any] = {
     "memory_bytes": 1310720,
     "digest": "b0a1c2d3e4f5061728394a5b6c7d8e9f",
     "rebuilding": None,
+    "review": {"waiting": 41, "leased": 2, "oldest_age_seconds": 5130.5, "by_reason": {"uncertain": 31, "random": 12}},
 }
 LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "next": None}
 WEIGHTS = {
@@ -193,6 +194,29 @@ PREDICTION = {
     "then_unknown": None,
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
     "labels": [LABEL],
+}
+REVIEW_ITEM = PREDICTION | {
+    "labels": [],
+    "reason": "uncertain",
+    "chosen_with": 1.0,
+    "cost": 0.42,
+    "age_seconds": 95.2,
+    "unsure": 0,
+    "lease": "5e0f2a9c41d7",
+    "lease_until": 1_794_880_300_000,
+}
+REVIEW = {"tenant": TENANT, "waiting": 41, "leased": 3, "items": [REVIEW_ITEM]}
+REVIEW_ACTIONS = {
+    "skip": {"action": "skip", "moderator": "kim"},
+    "renew": {"action": "renew", "lease": "5e0f2a9c41d7", "lease_seconds": 600},
+}
+REVIEW_ACTION = {
+    "tenant": TENANT,
+    "prediction_id": LABEL["prediction_id"],
+    "action": "skip",
+    "lease_until": None,
+    "waiting": 42,
+    "leased": 2,
 }
 DELETED = {
     "tenant": TENANT,

@@ -23,6 +23,7 @@ from app.api.validation_errors import validation_detail
 from app.auth import errors as auth
 from app.auth.keys import BadKey
 from app.learning.errors import BadExample, BadSetting, BadSnapshot, ModelNotFinite, SluiceError
+from app.review import errors as review
 from app.storage.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from app.tenants import errors as tenants
 
@@ -135,6 +136,19 @@ WHAT_IF_TOO_LARGE = Kind(
     409,
     "The model is too large to be copied twice",
     "Nothing was changed. Raise SLUICE_MEMORY_BUDGET_BYTES, or ask with smaller max_features.",
+)
+LEASE_LOST = Kind(
+    "lease-lost",
+    409,
+    "The item is not leased by the caller",
+    "Nothing was done. Lease the next item; a label by prediction_id is accepted without a lease.",
+)
+TOO_MANY_LEASES = Kind(
+    "too-many-leases",
+    429,
+    "Too many leases",
+    "Nothing was leased. Label, skip or release what you hold, or wait until the leases end.",
+    retry_after=LATER,
 )
 PREDICTION_EXPIRED = Kind(
     "prediction-expired", 410, "The prediction has expired", "Send the input itself instead of prediction_id."
@@ -265,6 +279,8 @@ TABLE: dict[type[Exception], Kind] = {
     tenants.TooManyExports: TOO_MANY_EXPORTS,
     tenants.WhatIfTooLarge: WHAT_IF_TOO_LARGE,
     tenants.PredictionExpired: PREDICTION_EXPIRED,
+    review.LeaseLost: LEASE_LOST,
+    review.TooManyLeases: TOO_MANY_LEASES,
     StoreUnavailable: STORE_UNAVAILABLE,
     StoreUnusable: STORE_UNUSABLE,
     StoreDamaged: STORE_UNUSABLE,

@@ -18,6 +18,7 @@ COMMANDS = {  # name: (module, help)
     "import": ("tenants.import_tenant", "load a model into a running service"),
     "labels": ("tenants.labels", "show who labelled what"),
     "retract": ("tenants.retract", "take labels back in a running service"),
+    "review": ("tenants.review", "review what is most worth a look, one key for each item"),
     "whatif": ("tenants.whatif", "compare a tenant with other settings on its kept labels"),
     "keys": ("keys", "create, list, rotate and revoke API keys"),
     "repair": ("repair", "check the stored tenants, and repair a damaged one"),

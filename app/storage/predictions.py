@@ -10,6 +10,7 @@ from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument
 from app.storage.redis_keys import SHARDS, kept_of, keys_of
+from app.storage.review.queue import NewItem, QueueLimits
 
 MOST_BYTES = 64 << 20
 FREED_TOGETHER = 16  # tenants in one round trip
@@ -24,26 +25,41 @@ class Block(msgspec.Struct):
     pieces: list[bytes] = []  # two for each prediction; msgspec gives every block a list of its own
     count: int = 0
     size: int = 0
+    chosen: list[NewItem] = []  # those of them that the review policy has chosen
 
 
 class PredictionStore:
     """The kept predictions of all tenants."""
 
-    def __init__(self, connection: Connection, ttl_seconds: int, at_most: int, at_most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        ttl_seconds: int,
+        at_most: int,
+        at_most_bytes: int = MOST_BYTES,
+        review: QueueLimits = QueueLimits(),  # noqa: B008 - it is frozen
+    ) -> None:
         self._connection = connection
         self._ttl_milliseconds = 1000 * ttl_seconds
         self.at_most = at_most  # predictions of one tenant,
         self.at_most_bytes = at_most_bytes  # and their bytes
+        self._review = review
 
     async def write(self, blocks: Sequence[Block]) -> list[BaseException | int]:
-        """Write blocks in one round trip; an exception takes the place of one that failed."""
-        return await self._connection.run_all([self._keep_call(block) for block in blocks])
+        """Write blocks in one round trip; return how many items the review queue of each tenant has dropped.
+
+        An exception takes the place of a block that failed.
+        """
+        answers = await self._connection.run_all([self._keep_call(block) for block in blocks])
+        return [answer if isinstance(answer, BaseException) else int(answer[1]) for answer in answers]
 
     def _keep_call(self, block: Block) -> Call:
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
-        arguments += [block.tenant, self.at_most_bytes]
+        arguments += [block.tenant, self.at_most_bytes, self._review.items, self._review.bytes]
+        for item in block.chosen:
+            arguments += (item.prediction_id, item.facts)
         names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept]
         return Call(scripts.KEEP, names, arguments)
 

@@ -18,6 +18,7 @@ ROUND_TRIPS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 OTHER_METHOD = "other"  # a client may send any word as its method
+REVIEW_EVENTS: Final = ("leased", "settled", "skipped", "unsure", "released", "renewed", "expired", "dropped")
 SHED_FOR = ("concurrency", "connections", "key_concurrency", "lag", "rate", "wrong_key")
 
 OTHER = "_other"  # not a valid tenant name
@@ -114,12 +115,13 @@ class Commands:
 class TenantSeries:
     """The counters under one tenant label. A cell is 2 * (label is 1) + (verdict is 1)."""
 
-    __slots__ = ("delays", "labels", "predictions", "scores", "served")
+    __slots__ = ("delays", "labels", "predictions", "review", "scores", "served")
 
     def __init__(self) -> None:
         self.labels = [0, 0, 0, 0]
         self.served = [0, 0, 0, 0]
         self.predictions = [0, 0]
+        self.review = dict.fromkeys(REVIEW_EVENTS, 0)
         self.scores = Histogram(SCORES)
         self.delays = Histogram(DELAYS)
 
@@ -166,6 +168,10 @@ class TenantCounter:
         self.series.served[2 * (label > 0) + (served > 0)] += 1
         if delay_seconds is not None:
             self.series.delays.observe(max(delay_seconds, 0.0))
+
+    def reviewed(self, event: str, number: int = 1) -> None:
+        """Count what happened to items of the review queue: one of REVIEW_EVENTS."""
+        self.series.review[event] += number
 
 
 class TenantCounters:

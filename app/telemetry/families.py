@@ -34,6 +34,13 @@ PLAIN_GAUGES: tuple[tuple[str, str, Callable[[TenantReading], float | None]], ..
     ("sluice_snapshot_lag_events", "Events since the newest snapshot.", lambda one: one.snapshot_lag_events),
     ("sluice_snapshot_age_seconds", "Time since the newest snapshot.", lambda one: one.snapshot_age_seconds),
     ("sluice_pending_predictions", "Predictions kept for feedback.", lambda one: one.pending_predictions),
+    ("sluice_review_waiting", "Items that wait for a reviewer.", lambda one: one.review_waiting),
+    ("sluice_review_leased", "Items that a reviewer has.", lambda one: one.review_leased),
+    (
+        "sluice_review_oldest_age_seconds",
+        "Time since the oldest prediction in the review queue.",
+        lambda one: one.review_oldest_age_seconds,
+    ),
 )
 RATES: tuple[tuple[str, str, Callable[[Rates], float | None]], ...] = (
     (
@@ -69,13 +76,16 @@ def _of_labels(tenants: Mapping[str, TenantSeries]) -> Iterator[Metric]:
         "sluice_served_labels", "Labels, by the verdict that had been served.", labels=("tenant", "label", "predicted")
     )
     predictions = CounterMetricFamily("sluice_predictions", "Predictions made.", labels=("tenant", "predicted"))
+    reviews = CounterMetricFamily("sluice_review_items", "What happened to items.", labels=("tenant", "event"))
     for name, series in tenants.items():
+        for event, number in series.review.items():
+            reviews.add_metric([name, event], number)
         for cell, (label, predicted) in enumerate(CELLS):
             given.add_metric([name, label, predicted], series.labels[cell])
             served.add_metric([name, label, predicted], series.served[cell])
         for predicted, count in zip(CLASSES, series.predictions, strict=True):
             predictions.add_metric([name, predicted], count)
-    yield from (given, served, predictions)
+    yield from (given, served, predictions, reviews)
     scores = [((name,), series.scores) for name, series in tenants.items()]
     yield _histogram("sluice_prediction_score", "Scores of predictions.", ("tenant",), scores)
     delays = [((name,), series.delays) for name, series in tenants.items()]

@@ -44,6 +44,9 @@ class TenantReading:
     snapshot_lag_events: int
     snapshot_age_seconds: float
     pending_predictions: int | None
+    review_waiting: int | None = None
+    review_leased: int | None = None
+    review_oldest_age_seconds: float | None = None
 
     @property
     def sparsity(self) -> float | None:

@@ -11,16 +11,18 @@ import re
 import secrets
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
 
+from app.learning.review import Chosen
 from app.storage.errors import StoreUnavailable
 from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
+from app.storage.review.queue import NewItem
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import PredictionExpired
 from app.tenants.tenant import Tenant, Verdict
@@ -42,6 +44,8 @@ BLOCKS_KEPT = 8  # the store drops whole blocks beyond its limit, so one block m
 ROUND_TRIP_BYTES = 2 << 20  # with more, a worker that is busy with requests might exceed the timeout
 PREDICTION_ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
 OTHERS_WRITE_SECONDS = 0.15
+
+Chooser = Callable[[Tenant, Verdict, str], Chosen | None]  # the review policy: a tenant, a verdict, its prediction_id
 
 
 class KeptPrediction(msgspec.Struct, frozen=True):
@@ -75,7 +79,13 @@ class KeptPredictions:
     """The kept predictions: those of this worker that are not written yet, and in the store those of all workers."""
 
     def __init__(
-        self, store: PredictionStore, status: StoreStatus, *, enabled: bool, telemetry: Telemetry | None = None
+        self,
+        store: PredictionStore,
+        status: StoreStatus,
+        *,
+        enabled: bool,
+        telemetry: Telemetry | None = None,
+        choose: Chooser | None = None,
     ) -> None:
         self._store = store
         self._status = status
@@ -83,6 +93,7 @@ class KeptPredictions:
         self._most_bytes = max(store.at_most_bytes // BLOCKS_KEPT - HEAD.size, 0)  # of one prediction
         self._telemetry = telemetry or Telemetry()
         self._enabled = enabled
+        self._choose = choose
         self._most_in_block = max(store.at_most // BLOCKS_KEPT, 1)
         self._block_bytes = min(BLOCK_BYTES, store.at_most_bytes // BLOCKS_KEPT)
         self._prefix = secrets.token_hex(6)
@@ -110,15 +121,19 @@ class KeptPredictions:
             self._telemetry.not_kept += len(given)
             return [None] * len(given)
         now = time.time_ns() // 1_000_000
-        return [self._put(tenant.name, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
+        return [self._put(tenant, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
 
-    def _put(self, tenant: str, given: bytes, verdict: Verdict, now: int) -> str | None:
+    def _put(self, tenant: Tenant, given: bytes, verdict: Verdict, now: int) -> str | None:
         if len(given) > self._most_bytes:
             self._telemetry.not_kept += 1
             return None
-        block = self._open.get(tenant) or self._new_block(tenant)
-        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, 0.0, 0)
-        start, size = block.size, len(head) + len(given)
+        block = self._open.get(tenant.name) or self._new_block(tenant.name)
+        start, size = block.size, HEAD.size + len(given)
+        prediction_id, chosen_with, reason = f"{block.name}-{start:x}-{len(given):x}", 0.0, 0
+        if self._choose is not None and (chosen := self._choose(tenant, verdict, prediction_id)) is not None:
+            chosen_with, reason = chosen.probability, chosen.reason
+            block.chosen.append(NewItem(prediction_id, chosen, now, verdict.label, verdict.score))
+        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, chosen_with, reason)
         block.pieces += (head, given)
         block.count += 1
         block.size += size
@@ -127,8 +142,8 @@ class KeptPredictions:
         if self.waiting_bytes >= ROUND_TRIP_BYTES:
             self._enough.set()
         if block.size >= self._block_bytes or block.count >= self._most_in_block:
-            del self._open[tenant]
-        return f"{block.name}-{start:x}-{len(given):x}"
+            del self._open[tenant.name]
+        return prediction_id
 
     def _new_block(self, tenant: str) -> Block:
         self._blocks += 1
@@ -208,6 +223,8 @@ class KeptPredictions:
         answers = await self._store.write(blocks)
         for block, answer in zip(blocks, answers, strict=True):
             if not isinstance(answer, BaseException):
+                if answer:
+                    self._telemetry.tenants.of(block.tenant).reviewed("dropped", answer)
                 del self._waiting[block.name]
                 self.waiting_bytes -= block.size
                 self.room.touched.add(keys_of(block.tenant).kept)

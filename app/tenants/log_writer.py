@@ -13,7 +13,7 @@ import msgspec
 from app.learning.errors import SluiceError
 from app.learning.events import Outcome
 from app.storage.errors import StoreDamaged, StoreUnavailable
-from app.storage.event_codec import FeedbackRecord, decode_record
+from app.storage.event_codec import FeedbackRecord, LongFeedbackRecord, decode_record
 from app.storage.event_log import Appended, Draft, Duplicate, Entry, EventLog, Failed, Group, Labelled, Refused
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantDamaged
@@ -213,6 +213,8 @@ def count_label(tenant: Tenant, payload: bytes, outcome: Outcome) -> None:
     if not isinstance(record, FeedbackRecord) or outcome.predicted is None:
         return
     tenant.counter.labelled(record.label, outcome.predicted)
+    if isinstance(record, LongFeedbackRecord) and record.chosen_with:
+        tenant.counter.reviewed("settled")
     if record.served_label is not None:
         served_at = record.served_at_milliseconds
         delay_seconds = None if served_at is None else (record.at_milliseconds - served_at) / 1000.0

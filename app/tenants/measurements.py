@@ -13,6 +13,7 @@ from app.learning.prequential import WINDOW, Confusion
 from app.learning.state import TenantState
 from app.storage.client.durability import StoreStatus
 from app.storage.errors import StoreUnavailable
+from app.storage.review.queue import QueueCounts, ReviewQueueStore
 from app.telemetry.counters import TenantCounters
 from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
 from app.tenants.cache import TenantCache
@@ -49,6 +50,7 @@ class Measurements:
     budget: PredictionBudget
     counters: TenantCounters
     store: StoreStatus
+    review: ReviewQueueStore | None = None
     _surveys: dict[str, Survey] = field(default_factory=dict)
 
     async def read(self) -> WorkerReading:
@@ -57,6 +59,7 @@ class Measurements:
         named = [held[name] for name in self.counters.named() if name in held]
         await self._survey(named)
         kept = await self._kept([tenant.name for tenant in named])
+        queues = await self._queues([tenant.name for tenant in named])
         return WorkerReading(
             store_up=self.follower.trouble is None and self.follower.part_trouble is None,
             store_contact_age_seconds=time.monotonic() - self.follower.contact_at,
@@ -70,10 +73,10 @@ class Measurements:
             pending_limit_bytes=self.budget.limit_bytes,
             store_memory_bytes=self.budget.memory.used if self.budget.memory.limit else None,
             store_memory_limit_bytes=self.budget.memory.limit or None,
-            tenants=[self._tenant(tenant, count) for tenant, count in zip(named, kept, strict=True)],
+            tenants=[self._tenant(*each) for each in zip(named, kept, queues, strict=True)],
         )
 
-    def _tenant(self, tenant: Tenant, kept: int | None) -> TenantReading:
+    def _tenant(self, tenant: Tenant, kept: int | None, queue: QueueCounts | None) -> TenantReading:
         state, now, survey = tenant.state, time.monotonic(), self._surveys.get(tenant.name)
         behind = max(0, tenant.known_version - state.version)
         drift = state.drift
@@ -92,6 +95,9 @@ class Measurements:
             snapshot_lag_events=max(0, state.version - tenant.snapshot_version),
             snapshot_age_seconds=now - tenant.snapshot_at,
             pending_predictions=kept,
+            review_waiting=queue.changes.waiting if queue else None,
+            review_leased=queue.changes.leased if queue else None,
+            review_oldest_age_seconds=queue.oldest_age_seconds if queue else None,
         )
 
     async def _kept(self, names: Sequence[str]) -> Sequence[int | None]:
@@ -99,6 +105,21 @@ class Measurements:
             with suppress(StoreUnavailable, TimeoutError):
                 return await asyncio.wait_for(self.kept_predictions.counts(names), STORE_SECONDS)
         return [None] * len(names)
+
+    async def _queues(self, names: Sequence[str]) -> Sequence[QueueCounts | None]:
+        if names and self.review is not None and self.follower.trouble is None:
+            with suppress(StoreUnavailable, TimeoutError):
+                found = await asyncio.wait_for(self.review.counts(names), STORE_SECONDS)
+                self._count(names, found)
+                return [each if isinstance(each, QueueCounts) else None for each in found]
+        return [None] * len(names)
+
+    def _count(self, names: Sequence[str], found: Sequence[QueueCounts | BaseException]) -> None:
+        """Count leases that had ended and items that had left a queue when it was counted."""
+        for name, each in zip(names, found, strict=True):
+            if isinstance(each, QueueCounts):
+                self.counters.of(name).reviewed("expired", each.changes.expired)
+                self.counters.of(name).reviewed("dropped", each.changes.dropped)
 
     async def _survey(self, tenants: Sequence[Tenant]) -> None:
         """Survey the models that have changed, the oldest survey first, as far as time allows."""

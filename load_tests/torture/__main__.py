@@ -21,6 +21,7 @@ from load_tests.torture.deployment import Deployment, deployed
 from load_tests.torture.faults import Faults
 from load_tests.torture.history import Found, History, Violation
 from load_tests.torture.memory import Memory
+from load_tests.torture.reviewers import Reviewers
 from load_tests.torture.schedule import Durability, plan
 from load_tests.torture.workload import Workload
 
@@ -66,15 +67,18 @@ async def run(folder: Path, history: History, seconds: float, seed: int, durabil
         workload = Workload(client, seed)
         administration, corrections = Administration(workload, seed), Corrections(workload, seed)
         await asyncio.wait_for(workload.teach(), PATIENCE_SECONDS)
+        reviewers = Reviewers(workload, seed)
         await administration.prepare()
+        await reviewers.prepare()
         faults = Faults(deployment, history, workload.evict)
         memory = Memory(deployment, lambda: _progress(history, client, faults))
         steps = plan(seed, seconds, durability)
+        all_clients = (workload, administration, corrections, reviewers)
         history.began = began = time.monotonic()
         say(f"{len(steps)} faults in {seconds:g} s")
         async with asyncio.TaskGroup() as tasks:
             samples = tasks.create_task(memory.run())
-            working = [tasks.create_task(clients.run()) for clients in (workload, administration, corrections)]
+            working = [tasks.create_task(clients.run()) for clients in all_clients]
             await faults.run(steps, began)
             await asyncio.sleep(began + seconds - time.monotonic())
             say("all faults are healed; every client ends when its request is acknowledged")
@@ -82,15 +86,17 @@ async def run(folder: Path, history: History, seconds: float, seed: int, durabil
             await asyncio.wait(working)
             samples.cancel()
         await client.close()
-        found = await asyncio.to_thread(_look, deployment, history, administration)
+        found = await asyncio.to_thread(_look, deployment, history, administration, reviewers)
         found.flaws += [*faults.failures, *memory.exceeded(), *_tracebacks(deployment)]
         return check(history, found)
 
 
-def _look(deployment: Deployment, history: History, administration: Administration) -> Found:
+def _look(deployment: Deployment, history: History, administration: Administration, reviewers: Reviewers) -> Found:
     say("reading the logs, replaying them, and comparing every worker and a fresh service")
     tenants = {operation.tenant for operation in history.operations if operation.tenant}
+    queues, unlabelled = observation.reviewed(deployment, reviewers.predicted)
     found = observation.observe(deployment, tenants, administration.secrets)
+    found.queues, found.unlabelled = queues, unlabelled
     found.flaws += observation.end(deployment)
     return found
 

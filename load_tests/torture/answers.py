@@ -28,6 +28,7 @@ EXPECTED: dict[Kind, frozenset[int]] = {  # beside 2xx and those that are retrie
     Kind.DELETE: frozenset({404}),
     Kind.REVOKE_KEY: frozenset({404}),
     Kind.USE_KEY: frozenset({401}),
+    Kind.END_LEASE: frozenset({409}),
 }
 
 
@@ -75,7 +76,7 @@ def changed_answers(history: History, _: Found) -> Iterator[Violation]:
 
 def unanswered(history: History, _: Found) -> Iterator[Violation]:
     """Every operation that is repeated is acknowledged in the end."""
-    repeated = (*ALL_LABELS, Kind.RETRACT, Kind.SETTING, Kind.DELETE, Kind.IMPORT, Kind.EXPORT)
+    repeated = (*ALL_LABELS, Kind.RETRACT, Kind.SETTING, Kind.DELETE, Kind.IMPORT, Kind.EXPORT, Kind.END_LEASE)
     for operation in history.of(*repeated):
         last = operation.attempts[-1]
         if last.is_retried:
@@ -130,8 +131,11 @@ def _is_expected(operation: Operation, attempt: Attempt) -> bool:
 
 def _expected_fields(operation: Operation, attempt: Attempt) -> Iterable[tuple[str, Any]]:
     """What an answer must say."""
-    if operation.kind in {*ALL_LABELS, Kind.RETRACT, Kind.PREDICT}:
+    if operation.kind in {*ALL_LABELS, Kind.RETRACT, Kind.PREDICT, Kind.LEASE, Kind.END_LEASE}:
         yield "tenant", operation.tenant
+    if operation.kind is Kind.END_LEASE:
+        yield "prediction_id", operation.wanted["prediction_id"]
+        yield "action", operation.wanted["action"]
     if operation.kind in ALL_LABELS:
         yield "label", operation.wanted["label"]
     if operation.kind in NAMED_LABELS:

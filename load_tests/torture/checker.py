@@ -15,6 +15,7 @@ from load_tests.torture.history import (
     Operation,
     Violation,
 )
+from load_tests.torture.leases import doubled_leases, lost_items, passed_leases, settled_leases
 from load_tests.torture.retractions import (
     lost_retractions,
     missed_labels,
@@ -36,6 +37,10 @@ def check(history: History, found: Found) -> list[Violation]:
         wrong_replacements,
         standing_labels,
         missed_labels,
+        doubled_leases,
+        settled_leases,
+        passed_leases,
+        lost_items,
         revived_labels,
         revived_tenants,
         wrong_imports,

@@ -32,6 +32,8 @@ class Kind(StrEnum):
     CREATE_KEY = "create key"
     REVOKE_KEY = "revoke key"
     USE_KEY = "use key"
+    LEASE = "lease"  # of items to review; a lease whose answer was lost ends by itself, so it is not repeated
+    END_LEASE = "end lease"  # skip, unsure, release or renew
 
 
 NAMED_LABELS = (Kind.LABEL, Kind.SECOND_LABEL)
@@ -105,6 +107,7 @@ class History:
     def __init__(self, path: Path | None = None) -> None:
         self.operations: list[Operation] = []
         self.disruptions: list[Disruption] = []
+        self.reviewed: dict[str, str] = {}  # by the name of a label: the prediction that a reviewer has labelled
         self.began = time.monotonic()
         self._file: TextIO | None = path.open("w", encoding="utf-8") if path else None
 
@@ -174,6 +177,8 @@ class Found:
     tenants: dict[str, TenantFound] = field(default_factory=dict)
     keys: dict[str, set[int]] = field(default_factory=dict)  # the statuses that each key gets in the end
     flaws: list[str] = field(default_factory=list)  # of processes: endings, memory, tracebacks
+    queues: dict[str, set[str]] = field(default_factory=dict)  # by tenant, what new reviewers are shown in the end
+    unlabelled: dict[str, set[str]] = field(default_factory=dict)  # kept predictions to be reviewed, without a label
     unretracted: set[str] = field(default_factory=set)  # tenants with a retraction that a service reported as lost
 
 

@@ -2,9 +2,11 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import httpx
@@ -16,12 +18,16 @@ from load_tests.harness.report import say
 from load_tests.torture.deployment import Deployment, Node
 from load_tests.torture.faults import STOP_SECONDS
 from load_tests.torture.history import GONE, Found, Logged, TenantFound
+from load_tests.torture.reviewers import LEASE_SECONDS
 from load_tests.torture.workload import FIXED
 from tests.reliability.oracle import StoredLog, stored_log
 from tests.services import new_client, wait_until
 
 REST_SECONDS = 30.0
 KEYS = 80  # that are tried, the latest
+PREDICTIONS = 300  # of each tenant that are looked up, the latest
+
+Shown = dict[str, set[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,37 @@ def observe(deployment: Deployment, tenants: Iterable[str], secrets: Mapping[str
             found.keys[name] = {worker.status_of(secret) for worker in workers}
     found.unretracted = _unretracted(deployment)
     return found
+
+
+def reviewed(deployment: Deployment, predicted: Mapping[str, list[str]]) -> tuple[Shown, Shown]:
+    """What new reviewers are shown, and afterwards the predictions that are kept without a label, by tenant."""
+    node = deployment.nodes[0]
+    wait_until(node.is_ready, f"{node.folder.name} is not ready: {node.log()[-800:]}", REST_SECONDS)
+    time.sleep(max(LEASE_SECONDS) + 1)  # until all leases have ended
+    queues = {tenant: _drained(node, tenant) for tenant in predicted}
+    unlabelled = {
+        tenant: {each for each in ids[-PREDICTIONS:] if _is_unlabelled(node, tenant, each)}
+        for tenant, ids in predicted.items()
+    }
+    return queues, unlabelled
+
+
+def _drained(node: Node, tenant: str) -> set[str]:
+    """Everything that new reviewers get, each as many leases as one may have."""
+    found: set[str] = set()
+    for number in count():
+        query = f"limit=100&explain=0&lease_seconds=600&moderator=last-{number}"
+        answer = node.request("GET", f"/tenants/{tenant}/review?{query}").raise_for_status().json()
+        if not answer["items"]:
+            return found
+        found |= {item["prediction_id"] for item in answer["items"]}
+    raise AssertionError("count() ends")
+
+
+def _is_unlabelled(node: Node, tenant: str, prediction_id: str) -> bool:
+    answer = node.request("GET", f"/predictions/{prediction_id}?tenant={tenant}&explain=0")
+    shown = answer.json()
+    return answer.status_code == httpx.codes.OK and shown["version"] is not None and not shown["labels"]
 
 
 def end(deployment: Deployment) -> list[str]:

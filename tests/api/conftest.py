@@ -19,7 +19,7 @@ from app.features.featurizer import features_of
 from app.main import request_limits
 from app.settings import Settings
 from app.telemetry.counters import Requests
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fakes import FakePending, FakeReview, FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))
 SMALL = replace(
@@ -36,7 +36,7 @@ def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **othe
     """A backend over fakes, open to everyone, without rate limits."""
     usual: dict[str, Any] = {
         "limits": SMALL, "featurize": features_of, "metrics": no_metrics, "authenticator": Authenticator(),
-        "audit": Audit(), "label_rates": LabelRates(),
+        "audit": Audit(), "label_rates": LabelRates(), "review": FakeReview(),
     }  # fmt: skip
     return Backend(tenants, pending or FakePending(tenants), **(usual | others))
 
@@ -72,6 +72,12 @@ class Service:
     tenants: FakeTenants
     pending: FakePending
     client: httpx.AsyncClient
+
+    @property
+    def review(self) -> FakeReview:
+        queue = self.app.state.backend.review
+        assert isinstance(queue, FakeReview)
+        return queue
 
 
 @pytest.fixture

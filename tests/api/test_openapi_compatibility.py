@@ -41,6 +41,8 @@ ADDED = {
     "/deleted/{tenant}": {"get"},
     "/deleted/{tenant}/restore": {"post"},
     "/tenants/{tenant}/whatif": {"post"},
+    "/tenants/{tenant}/review": {"get"},
+    "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {
@@ -79,7 +81,7 @@ INTENDED = {
     *(
         f"{operation} application/json .{field}"
         for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
-        for field in ("health", "threshold", "rebuilding")
+        for field in ("health", "threshold", "rebuilding", "review")
     ),
     # A setting that was added.
     "put /tenants/{tenant} request application/json .numbers",

@@ -14,6 +14,7 @@ import pytest
 from tests.monitoring.files import Query, alerts, annotation_queries, panel_queries, recordings, selectors
 from tests.monitoring.moderators import Cell, Counts, Moderator, Visitors, confusion
 from tests.monitoring.prometheus import Prometheus, needs_prometheus, prometheus
+from tests.reviews import queue
 from tests.servers import valkey_server
 from tests.services import Service, wait_until
 
@@ -57,6 +58,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         wait_until(lambda: watcher.value('sum(up{job="sluice"})') == 2, "Prometheus does not reach the services")
         running.enter_context(Visitors(services, VISITED))
         counts = moderate(services)
+        queue(store.url, TENANTS[0], [1.0, None])
         scene = Scene(services, watcher, counts)
         wait_until(lambda: is_up_to_date(scene), "the metrics do not reach what was given")
         yield scene

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api import examples, problems
-from app.api.dependencies import Audited, Context, ModelFile, OwnTenant, Tenants, needs
+from app.api.dependencies import Audited, Context, ModelFile, OwnTenant, Service, Tenants, needs
 from app.api.documentation import (
     BINARY,
     BINARY_SCHEMA,
@@ -97,12 +97,13 @@ async def export_tenant(tenant: TenantPath, tenants: Tenants, *, log: WithLog = 
 async def import_tenant(
     tenant: TenantPath,
     tenants: Tenants,
+    service: Service,
     data: ModelFile,
     *,
     replace: Replace = False,
 ) -> TenantResponse:
     """Make a model file a tenant."""
-    return await show(await tenants.imported(tenant, data, replace=replace))
+    return await show(await tenants.imported(tenant, data, replace=replace), service)
 
 
 @router.post(

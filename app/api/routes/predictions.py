@@ -30,6 +30,7 @@ LABELS_SHOWN = 100
 NOT_KEPT = "the prediction is not kept any more"
 OUT_OF_REACH = "the log does not reach back to version {version:,}"
 OTHER_HISTORY = "the model has been replaced since"
+ON_REQUEST = "the model has learnt since; GET /predictions/{{id}} builds version {version:,} again"
 
 PredictionId = Annotated[str, Path(pattern=ID_PATTERN)]
 TenantQuery = Annotated[
@@ -62,8 +63,21 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
 ) -> PredictionResponse:
     """Show a prediction, its reasons and its labels."""
     held = await tenants.hold(_tenant(tenant, caller), create=False)
+    return await shown_prediction(service, tenants, held, prediction_id, explain)
+
+
+async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
+    service: Backend,
+    tenants: TenantRegistry,
+    held: Tenant,
+    prediction_id: str,
+    explain: int,
+    *,
+    is_queued: bool = False,
+) -> PredictionResponse:
+    """Return a prediction; one of the review queue has no label, and its model is not built again."""
     kept = await _kept(service, held.name, prediction_id)
-    labels = await _labels(tenants, held.name, prediction_id)
+    labels = [] if is_queued else await _labels(tenants, held.name, prediction_id)
     if kept is not None:
         scored: Example | None = kept_example(decode(kept_decoder, kept.given), service.limits.max_features_per_example)
         label, score, version, at = kept.label, kept.score, kept.version, kept.at_milliseconds
@@ -74,7 +88,9 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
     else:
         raise PredictionExpired(prediction_id)
     then, unknown = None, NOT_KEPT
-    if explain and kept is not None and scored is not None:
+    if is_queued and kept is not None and held.state.version != kept.version:
+        unknown = ON_REQUEST.format(version=kept.version)
+    elif explain and kept is not None and scored is not None:
         then, unknown = await _then(tenants, held, kept, scored, explain)
     return PredictionResponse(
         prediction_id=prediction_id,

@@ -7,11 +7,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
-from app.api.dependencies import Audited, Tenants, needs
+from app.api.backend import Backend
+from app.api.dependencies import Audited, Service, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, flag_of, whole_number
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
+from app.api.schemas.review import ReviewStatusResponse
 from app.api.schemas.tenants import (
     DeletedListResponse,
     DeletedResponse,
@@ -77,10 +79,10 @@ async def list_tenants(tenants: Tenants, limit: PageSize = 100, after: After = N
     openapi_extra={"requestBody": {"content": json_body({"settings": examples.SETTINGS})}},
 )
 async def configure_tenant(
-    tenant: TenantPath, tenants: Tenants, settings: TenantSettings = NO_CHANGES
+    tenant: TenantPath, tenants: Tenants, service: Service, settings: TenantSettings = NO_CHANGES
 ) -> TenantResponse:
     """Change settings; create the tenant if it does not exist."""
-    return await show(await tenants.configure(tenant, settings.changes()))
+    return await show(await tenants.configure(tenant, settings.changes()), service)
 
 
 @router.get(
@@ -91,9 +93,9 @@ async def configure_tenant(
     response_description="The tenant.",
     responses=example(examples.SHOWN) | refusals(*WITH_TENANT),
 )
-async def show_tenant(tenant: TenantPath, tenants: Tenants) -> TenantResponse:
+async def show_tenant(tenant: TenantPath, tenants: Tenants, service: Service) -> TenantResponse:
     """Show configuration and state."""
-    return await show(tenants.held(tenant) or await tenants.hold(tenant, create=False))
+    return await show(tenants.held(tenant) or await tenants.hold(tenant, create=False), service)
 
 
 @router.delete(
@@ -139,9 +141,14 @@ async def list_deleted(tenant: TenantPath, tenants: Tenants) -> DeletedListRespo
     responses=example(examples.SHOWN)
     | refusals(*USING_TENANT, problems.BAD_INPUT, problems.TENANT_EXISTS, problems.SNAPSHOT_BUSY),
 )
-async def restore_tenant(tenant: TenantPath, tenants: Tenants, id: DeletedId = None) -> TenantResponse:  # noqa: A002 - the name of the parameter
+async def restore_tenant(
+    tenant: TenantPath,
+    tenants: Tenants,
+    service: Service,
+    id: DeletedId = None,  # noqa: A002 - the name of the parameter
+) -> TenantResponse:
     """Restore a deleted tenant."""
-    return await show(await tenants.restore(tenant, id))
+    return await show(await tenants.restore(tenant, id), service)
 
 
 @router.get(
@@ -163,9 +170,13 @@ async def show_weights(tenant: TenantPath, tenants: Tenants, top: Top = 50) -> W
     )
 
 
-async def show(tenant: Tenant) -> TenantResponse:
+async def show(tenant: Tenant, service: Backend) -> TenantResponse:
     """Summarise a tenant; a thread reads every row of the model, while nothing is learnt."""
+    queue = await service.review.status(tenant.name)
     if progress := tenant.rebuilding:  # the state learns nothing until another one takes its place
-        return await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state, progress.share)
-    async with tenant.lock:
-        return await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state)
+        shown = await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state, progress.share)
+    else:
+        async with tenant.lock:
+            shown = await asyncio.to_thread(TenantResponse.of, tenant.name, tenant.state)
+    shown.review = ReviewStatusResponse.of(queue) if queue is not None else None
+    return shown

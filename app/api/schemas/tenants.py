@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from app.api.schemas.names import Number, RequestModel, ResponseModel, optional
+from app.api.schemas.review import ReviewStatusResponse
 from app.learning.config import DEFAULTS, Value
 from app.learning.errors import BadSetting
 from app.learning.prequential import Confusion
@@ -161,6 +162,9 @@ class TenantResponse(ResponseModel):
     memory_bytes: int
     digest: str
     rebuilding: Annotated[Rate, Field(description="How much of a retraction is done; null: none is in progress.")]
+    review: Annotated[
+        ReviewStatusResponse | None, Field(description="The review queue; null while the store does not answer.")
+    ] = None
 
     @classmethod
     def of(cls, name: str, state: TenantState, rebuilding: float | None = None) -> "TenantResponse":

@@ -96,6 +96,10 @@ for i = 4, #KEYS do
       redis.pcall('HSET', labels, place, string.format('%.0f', version))
       local left = redis.call('PTTL', string.sub(KEYS[2], 1, -5) .. ':pending:' .. block)
       redis.call('PEXPIRE', labels, math.max(tonumber(keep), left))
+      local prefix, id = string.sub(KEYS[2], 1, -5), block .. '-' .. place
+      if redis.pcall('HEXISTS', prefix .. ':review:items', id) == 1 then
+        pcall(review_queue(prefix).settle, id) -- without it, the item is found to have a label when it is leased
+      end
     end
     answers[i] = chain
   end

@@ -30,6 +30,7 @@ if keep > 0 then
   redis.call('HSET', KEYS[7], meta[1], (meta[3] or '0') .. ' ' .. (meta[4] or '') .. ' ' .. until_time)
   redis.call('PEXPIRE', KEYS[7], keep)
 end
+pcall(review_queue(string.sub(KEYS[4], 1, -5)).clear)
 redis.call('DEL', KEYS[1])
 for i = 3, #KEYS do
   if i ~= 7 then redis.call('UNLINK', KEYS[i]) end

@@ -1,0 +1,1 @@
+"""What moderators are asked: the queue of chosen predictions, and its leases."""

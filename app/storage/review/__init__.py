@@ -1,0 +1,1 @@
+"""Review queues in Redis."""
