@@ -28,12 +28,12 @@ class Owners:
         self._places.setdefault(text, []).append(place)
 
     def share(self, groups: Groups, feature: str, contribution: float) -> None:
-        """Share what a feature contributes among its reasons."""
+        """Share what a feature contributes among its reasons, which get their places with their first share."""
         weights = self._weights[feature]
         total = sum(weights.values())
         for text, weight in weights.items():
             groups.add(text, feature, contribution * (weight / total))
-            for place in self._places.get(text, ()):
+            for place in self._places.pop(text, ()):
                 groups.place(text, place)
 
 
