@@ -44,6 +44,7 @@ from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
+from app.storage.review.inputs import InputStore
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import TenantStore
 from app.telemetry.counters import Telemetry, TenantCounters
@@ -114,7 +115,13 @@ def application(settings: Settings) -> FastAPI:
             settings.pending_max_per_tenant,
             settings.pending_max_bytes_per_tenant,
         )
-        kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
+        kept = KeptPredictions(
+            store,
+            tenants.follower,
+            enabled=settings.pending_ttl_seconds > 0,
+            telemetry=telemetry,
+            inputs=InputStore(connection),
+        )
         budget = PredictionBudget(store, kept, partial(read_memory, connection), settings.pending_max_bytes)
         measurements = Measurements(
             tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status

@@ -1,0 +1,1 @@
+"""What people review, in Redis: the raw inputs of predictions."""
