@@ -45,6 +45,7 @@ from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
+from app.storage.review.inputs import InputStore
 from app.storage.review.queue import QueueLimits, ReviewQueueStore
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import TenantStore
@@ -121,7 +122,13 @@ def application(settings: Settings) -> FastAPI:
             settings.pending_max_bytes_per_tenant,
             limits,
         )
-        kept = KeptPredictions(store, tenants.follower, enabled=settings.pending_ttl_seconds > 0, telemetry=telemetry)
+        kept = KeptPredictions(
+            store,
+            tenants.follower,
+            enabled=settings.pending_ttl_seconds > 0,
+            telemetry=telemetry,
+            inputs=InputStore(connection),
+        )
         budget = PredictionBudget(store, kept, partial(read_memory, connection), settings.pending_max_bytes)
         measurements = Measurements(
             tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status, review

@@ -15,6 +15,7 @@ from app.learning.config import Value
 from app.learning.example import Example
 from app.review.queue import Leases, Reviewer
 from app.storage.deleted_tenants import DeletedTenant
+from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
 from app.tenants.kept_predictions import KeptPrediction
@@ -84,8 +85,8 @@ class TenantRegistry(Protocol):
 class KeptPredictions(Protocol):
     """The predictions that are kept for feedback."""
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
-        """Keep a prediction; return its id, or None if it cannot be kept."""
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+        """Keep a prediction, and its raw input if the tenant wants that; return its id, or None if it is not kept."""
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
         """Keep several predictions."""
@@ -95,6 +96,9 @@ class KeptPredictions(Protocol):
 
     async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
         """Return a kept prediction of this tenant."""
+
+    async def recall_input(self, tenant: str, prediction_id: str) -> RawInput | None:
+        """Return the raw input of a prediction of this tenant; None if it is not kept."""
 
 
 class ReviewQueue(Protocol):

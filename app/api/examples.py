@@ -180,7 +180,15 @@ EXPLAINED = {
     "score": -0.2,
     "probability": 0.08,
     "version": 1220,
-    "explanation": [{"feature": "token:free", "contribution": 0.31}],
+    "explanation": [{"feature": "path:login", "contribution": 0.31}],
+    "reasons": [
+        {
+            "text": 'path word "login"',
+            "contribution": 0.52,
+            "features": ["path:login", "path4:logi", "path4:ogin"],
+            "places": [{"part": "url", "start": 19, "end": 24}],
+        }
+    ],
 }
 PREDICTION = {
     "prediction_id": LABEL["prediction_id"],
@@ -189,7 +197,8 @@ PREDICTION = {
     "score": -0.2,
     "version": 1220,
     "at": 1_794_879_990_000,
-    "features": {"token:free": 1.0},
+    "features": {"path:login": 1.0},
+    "input": {"kind": "url", "url": "http://example.org/login"},
     "then": EXPLAINED,
     "then_unknown": None,
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},

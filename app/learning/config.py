@@ -38,24 +38,27 @@ DEFAULTS: dict[str, Value] = {
     "objective": None,
     "max_features": 4_194_304,
     "keep_predictions": True,
+    "keep_inputs": "none",
     "featurizer": 1,
     "numbers": "raw",
 }
 ALWAYS = frozenset(
     {
-        "algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "featurizer",
-        "numbers",
+        "algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "keep_inputs",
+        "featurizer", "numbers",
     }
 )  # fmt: skip
 AUTO = "auto"
 # Used by the service alone: the command line does not offer them.
-SERVICE_ONLY = frozenset({"keep_predictions", "featurizer"})
+SERVICE_ONLY = frozenset({"keep_predictions", "keep_inputs", "featurizer"})
 # Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
 # Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
-ADDED_LATER = frozenset({"featurizer", "objective", "numbers"})
+ADDED_LATER = frozenset({"featurizer", "objective", "numbers", "keep_inputs"})
 # How numbers of callers become features. The features of a form never change; a better encoding becomes a new value.
 NUMBERS = ("raw", "encoded")
+# Which raw inputs are kept beside their predictions: none, those that people are to review, or all.
+KEPT_INPUTS = ("none", "review", "all")
 NUMBERED = ("index",)  # the state of algorithms with a full matrix: the feature's row in it
 MOST_FULL_FEATURES = 16_384  # of a full matrix: 2 GiB
 WHOLE = frozenset({"truncate_every", "max_features", "featurizer"})
@@ -289,5 +292,6 @@ RULES: dict[str, Rule] = {
         f"a version of the featurizer: {' or '.join(map(str, FEATURIZERS))}",
         lambda value: type(value) is int and value in FEATURIZERS,
     ),
+    "keep_inputs": _one_of(*KEPT_INPUTS),
     "numbers": _one_of(*NUMBERS),
 }

@@ -10,6 +10,7 @@ from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument
 from app.storage.redis_keys import SHARDS, kept_of, keys_of
+from app.storage.review.inputs import ENTRY_BYTES, RawInput, field_of, inputs_key, pack_input
 from app.storage.review.queue import NewItem, QueueLimits
 
 MOST_BYTES = 64 << 20
@@ -25,6 +26,14 @@ class Block(msgspec.Struct):
     pieces: list[bytes] = []  # two for each prediction; msgspec gives every block a list of its own
     count: int = 0
     size: int = 0
+    inputs: list[tuple[int, RawInput]] = []  # raw inputs that are kept, by the offsets of their predictions
+    inputs_size: int = 0  # of these, not compressed
+    packed: list[bytes] = []  # fields and values of the inputs, as they are written
+
+    def pack_inputs(self) -> None:
+        """Compress the raw inputs; this may take long."""
+        self.packed = [each for start, given in self.inputs for each in (field_of(start), pack_input(given))]
+
     chosen: list[NewItem] = []  # those of them that the review policy has chosen
 
 
@@ -58,9 +67,11 @@ class PredictionStore:
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
         arguments += [block.tenant, self.at_most_bytes, self._review.items, self._review.bytes]
+        arguments += [ENTRY_BYTES, len(block.packed) // 2, *block.packed]
         for item in block.chosen:
             arguments += (item.prediction_id, item.facts)
         names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept]
+        names.append(inputs_key(block.tenant, block.name))
         return Call(scripts.KEEP, names, arguments)
 
     async def counts(self, tenants: Sequence[str]) -> list[int]:

@@ -270,3 +270,4 @@ class Telemetry:
         self.snapshots_failed = 0
         self.snapshot_bytes = 0
         self.not_kept = 0
+        self.inputs_kept = self.inputs_not_kept = 0

@@ -181,6 +181,8 @@ def _of_worker(telemetry: Telemetry, reading: WorkerReading) -> Iterator[Metric]
     yield GaugeMetricFamily("sluice_pending_bytes", "Kept predictions of all tenants.", reading.pending_bytes)
     yield GaugeMetricFamily("sluice_pending_limit_bytes", "How much may be kept.", reading.pending_limit_bytes)
     yield CounterMetricFamily("sluice_predictions_not_kept", "Predictions that were not kept.", telemetry.not_kept)
+    yield CounterMetricFamily("sluice_inputs_kept", "Raw inputs that were kept.", telemetry.inputs_kept)
+    yield CounterMetricFamily("sluice_inputs_not_kept", "Raw inputs without room.", telemetry.inputs_not_kept)
 
 
 def _gauge(

@@ -7,7 +7,6 @@ is checked when feedback comes: an id that a client has changed finds nothing.
 import asyncio
 import logging
 import math
-import re
 import secrets
 import struct
 import time
@@ -22,6 +21,7 @@ from app.learning.review import Chosen
 from app.storage.errors import StoreUnavailable
 from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
+from app.storage.review.inputs import PREDICTION_ID, InputStore, RawInput
 from app.storage.review.queue import NewItem
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import PredictionExpired
@@ -37,12 +37,13 @@ EARLIER_HEAD, EARLIER_MARK = struct.Struct("<HIbdQQ"), 0x51BF  # of versions wit
 WRITE_SECONDS = 0.05  # predictions gather for so long, unless there are enough for a round trip
 RETRY_SECONDS = 0.5
 MOST_WAITING_BYTES = 64 << 20
+MOST_WAITING_INPUT_BYTES = MOST_WAITING_BYTES // 2  # beyond these no raw input is kept, but predictions still are
 YIELD_BYTES = 8 << 20  # beyond these, a large request waits for the writer between its parts
 YIELD_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
 BLOCKS_KEPT = 8  # the store drops whole blocks beyond its limit, so one block may be an eighth of it
 ROUND_TRIP_BYTES = 2 << 20  # with more, a worker that is busy with requests might exceed the timeout
-PREDICTION_ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
+PACKED_INLINE_BYTES = 16 << 10  # raw inputs beyond these are compressed in a thread
 OTHERS_WRITE_SECONDS = 0.15
 
 Chooser = Callable[[Tenant, Verdict, str], Chosen | None]  # the review policy: a tenant, a verdict, its prediction_id
@@ -78,7 +79,7 @@ class Room:
 class KeptPredictions:
     """The kept predictions: those of this worker that are not written yet, and in the store those of all workers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - collaborators
         self,
         store: PredictionStore,
         status: StoreStatus,
@@ -86,8 +87,10 @@ class KeptPredictions:
         enabled: bool,
         telemetry: Telemetry | None = None,
         choose: Chooser | None = None,
+        inputs: InputStore | None = None,
     ) -> None:
         self._store = store
+        self._inputs = inputs  # None: no raw input is kept
         self._status = status
         self.room = Room()
         self._most_bytes = max(store.at_most_bytes // BLOCKS_KEPT - HEAD.size, 0)  # of one prediction
@@ -106,9 +109,14 @@ class KeptPredictions:
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
-        """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it."""
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+        """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it.
+
+        Its raw input is kept too if the tenant wants that, and there is room.
+        """
         (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
+        if raw is not None and prediction_id is not None:
+            self._keep_input(tenant, prediction_id, raw)
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
@@ -144,6 +152,25 @@ class KeptPredictions:
         if block.size >= self._block_bytes or block.count >= self._most_in_block:
             del self._open[tenant.name]
         return prediction_id
+
+    def _keep_input(self, tenant: Tenant, prediction_id: str, raw: RawInput) -> None:
+        wanted = tenant.state.config.values["keep_inputs"]
+        if wanted == "none" or self._inputs is None:
+            return
+        name, start, _ = prediction_id.rsplit("-", 2)
+        size, block = len(raw.raw), self._waiting[name]
+        if wanted == "review" and not (block.chosen and block.chosen[-1].prediction_id == prediction_id):
+            return
+        if size > min(self._most_bytes, self.room.bytes) or self.waiting_bytes + size > MOST_WAITING_INPUT_BYTES:
+            self._telemetry.inputs_not_kept += 1
+            return
+        block.inputs.append((int(start, 16), raw))
+        block.inputs_size += size
+        self.waiting_bytes += size
+        self.room.bytes -= size
+        self._telemetry.inputs_kept += 1
+        if block.size + block.inputs_size >= self._block_bytes:
+            self._open.pop(tenant.name, None)
 
     def _new_block(self, tenant: str) -> Block:
         self._blocks += 1
@@ -186,6 +213,15 @@ class KeptPredictions:
             return b""
         return b"".join(block.pieces)[start : start + size]
 
+    async def recall_input(self, tenant: str, prediction_id: str) -> RawInput | None:
+        """Return the raw input of a prediction of this tenant; None if it is not kept."""
+        if self._inputs is None or (match := PREDICTION_ID.fullmatch(prediction_id)) is None:
+            return None
+        block, start = self._waiting.get(match[1]), int(match[2], 16)
+        if block is not None and block.tenant == tenant:
+            return next((raw for at, raw in block.inputs if at == start), None)
+        return await self._inputs.read(tenant, prediction_id)
+
     async def counts(self, tenants: Sequence[str]) -> Sequence[int]:
         """Return the number of predictions in the store for each tenant."""
         return await self._store.counts(tenants)
@@ -220,13 +256,14 @@ class KeptPredictions:
                 await self._write_blocks(blocks)
 
     async def _write_blocks(self, blocks: Sequence[Block]) -> None:
+        await _pack_inputs([block for block in blocks if block.inputs and not block.packed])
         answers = await self._store.write(blocks)
         for block, answer in zip(blocks, answers, strict=True):
             if not isinstance(answer, BaseException):
                 if answer:
                     self._telemetry.tenants.of(block.tenant).reviewed("dropped", answer)
                 del self._waiting[block.name]
-                self.waiting_bytes -= block.size
+                self.waiting_bytes -= block.size + block.inputs_size
                 self.room.touched.add(keys_of(block.tenant).kept)
         self._written.set()
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
@@ -234,13 +271,27 @@ class KeptPredictions:
             raise StoreUnavailable(f"some predictions could not be kept yet: {failed[0]}")
 
 
+async def _pack_inputs(blocks: Sequence[Block]) -> None:
+    """Compress raw inputs: in a thread, unless they are small."""
+
+    def pack() -> None:
+        for block in blocks:
+            block.pack_inputs()
+
+    if sum(block.inputs_size for block in blocks) > PACKED_INLINE_BYTES:
+        await asyncio.to_thread(pack)
+    else:
+        pack()
+
+
 def _round_trips(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
     """Split blocks into parts that are written together."""
     first = size = 0
     for index, block in enumerate(blocks):
-        size += block.size
+        more = block.size + block.inputs_size
+        size += more
         if index > first and size > ROUND_TRIP_BYTES:
             yield blocks[first:index]
-            first, size = index, block.size
+            first, size = index, more
     if first < len(blocks):
         yield blocks[first:]

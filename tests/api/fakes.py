@@ -20,6 +20,7 @@ from app.review.queue import Leases, Reviewer
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
+from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
@@ -288,12 +289,15 @@ class FakePending:
     def __init__(self, tenants: FakeTenants) -> None:
         self._tenants = tenants
         self._kept: dict[tuple[str, str], KeptPrediction] = {}
+        self._inputs: dict[tuple[str, str], RawInput] = {}
         self.full = False
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
+        if raw is not None and tenant.state.config.values["keep_inputs"] == "all":
+            self._inputs[tenant.name, prediction_id] = raw
         self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
         return prediction_id
 
@@ -309,6 +313,10 @@ class FakePending:
             return self._kept[tenant, prediction_id]
         except KeyError:
             raise PredictionExpired(prediction_id) from None
+
+    async def recall_input(self, tenant: str, prediction_id: str) -> RawInput | None:
+        self._tenants.reach()
+        return self._inputs.get((tenant, prediction_id))
 
 
 async def _one_by_one(pieces: Sequence[bytes]) -> AsyncGenerator[bytes, None]:

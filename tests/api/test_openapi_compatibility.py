@@ -14,7 +14,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
-- New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
+- New settings of a tenant: `objective`, `numbers` and `keep_inputs`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -77,6 +77,7 @@ INTENDED = {
     "post /feedback/batch 200 application/json .results[].replaced",
     # A threshold may be learnt, and a tenant says whether it is any good.
     "put /tenants/{tenant} request application/json .threshold",
+    "put /tenants/{tenant} request application/json .keep_inputs",
     "put /tenants/{tenant} request application/json .objective",
     *(
         f"{operation} application/json .{field}"

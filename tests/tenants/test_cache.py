@@ -81,10 +81,10 @@ async def test_first_settings_are_the_first_event_whichever_worker_is_first(stor
 
 
 async def test_a_new_tenant_has_the_settings_for_new_tenants_and_the_newest_featurizer() -> None:
-    new = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto"}
+    new = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto", "keep_inputs": "review"}
     assert Rules().first_settings == new, "without a featurizer, as long as there is one version"
     assert settings_of_new_tenants(newest=2) == {**new, "featurizer": 2}
-    assert settings_of_new_tenants("cs-ssol") == {"numbers": "encoded", "threshold": "auto"}
+    assert settings_of_new_tenants("cs-ssol") == {"numbers": "encoded", "threshold": "auto", "keep_inputs": "review"}
 
 
 async def test_unknown_tenants_are_not_created_without_auto_create(store: Server, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from app.api.documentation import (
     refusals,
 )
 from app.api.fast_path.http import Answer, FastRoute, decode, encode, read_input
-from app.api.fast_path.inputs import check_example, check_tenant_name
+from app.api.fast_path.inputs import check_example, check_tenant_name, raw_input_of
 from app.api.fast_path.mails import mail_to_predict
 from app.api.fast_path.messages import Contribution, Prediction, PredictItem, predict_decoder
 from app.api.fast_path.raw_inputs import featurize, kept_form
@@ -36,6 +36,7 @@ from app.api.schemas.predictions import (
     PredictResponse,
 )
 from app.learning.example import example_of_json
+from app.storage.review.inputs import RawInput
 from app.tenants.tenant import Tenant, Verdict
 
 router = APIRouter(route_class=FastRoute, tags=["predict"])
@@ -112,7 +113,8 @@ async def predict_raw_input(backend: Backend, tenant: Tenant, item: PredictItem)
     kept = None
     if item.keep:
         form = kept_form(found.example, item.features, encodes_numbers=config.encodes_numbers)
-        kept = backend.predictions.keep(tenant, form, verdict)
+        raw = RawInput(*raw_input_of(item)) if config.values["keep_inputs"] != "none" else None
+        kept = backend.predictions.keep(tenant, form, verdict, raw)
     return prediction_of(tenant, verdict, kept, found.cut)
 
 

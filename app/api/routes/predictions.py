@@ -18,8 +18,10 @@ from app.api.parameters import KnownQuery, whole_number
 from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.predictions import MAX_EXPLAINED, ContributionResponse, ExplainedResponse, PredictionResponse
+from app.api.schemas.reasons import shown_input, shown_reasons
 from app.auth.keys import Key
 from app.learning.example import Example
+from app.storage.review.inputs import RawInput
 from app.tenants.errors import PredictionExpired
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.stored_labels import LabelFilter
@@ -27,6 +29,7 @@ from app.tenants.tenant import Tenant
 
 router = APIRouter(route_class=ApiRoute, tags=["labels"], dependencies=[KnownQuery])
 LABELS_SHOWN = 100
+BIAS = 1  # the feature that an example may have beside its own
 NOT_KEPT = "the prediction is not kept any more"
 OUT_OF_REACH = "the log does not reach back to version {version:,}"
 OTHER_HISTORY = "the model has been replaced since"
@@ -48,7 +51,8 @@ Explain = Annotated[
     "/predictions/{prediction_id}",
     summary="Show a prediction",
     description="What was answered, why then and why now, what was scored if it is kept, and its labels. For the "
-    "reasons then, the model of that version is built again from a snapshot and the log; `explain=0` leaves that out.",
+    "reasons then, the model of that version is built again from a snapshot and the log; `explain=0` leaves that out. "
+    "`input` is what was sent, if the tenant's `keep_inputs` has kept it.",
     dependencies=[needs("review")],
     response_description="The prediction.",
     responses=example(examples.PREDICTION) | refusals(*WITH_TENANT, problems.PREDICTION_EXPIRED),
@@ -87,11 +91,12 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
         label, score, version, at = first.served_label, first.served_score, None, first.served_at  # type: ignore[assignment]
     else:
         raise PredictionExpired(prediction_id)
+    raw = await service.predictions.recall_input(held.name, prediction_id) if kept is not None else None
     then, unknown = None, NOT_KEPT
     if is_queued and kept is not None and held.state.version != kept.version:
         unknown = ON_REQUEST.format(version=kept.version)
     elif explain and kept is not None and scored is not None:
-        then, unknown = await _then(tenants, held, kept, scored, explain)
+        then, unknown = await _then(tenants, held, kept, scored, raw, explain)
     return PredictionResponse(
         prediction_id=prediction_id,
         tenant=held.name,
@@ -100,9 +105,10 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
         version=version,
         at=at,
         features=dict(zip(scored.names, scored.values.tolist(), strict=True)) if scored is not None else None,
+        input=await shown_input(raw),
         then=then,
         then_unknown=None if then is not None or not explain else unknown,
-        now=_explained(held, scored, explain) if scored is not None else None,
+        now=await _explained(held, scored, raw, explain) if scored is not None else None,
         labels=labels,
     )
 
@@ -133,8 +139,8 @@ async def _labels(tenants: TenantRegistry, tenant: str, prediction_id: str) -> l
     return found
 
 
-async def _then(
-    tenants: TenantRegistry, held: Tenant, kept: KeptPrediction, scored: Example, explain: int
+async def _then(  # noqa: PLR0913, PLR0917 - all that is known of the prediction
+    tenants: TenantRegistry, held: Tenant, kept: KeptPrediction, scored: Example, raw: RawInput | None, explain: int
 ) -> tuple[ExplainedResponse | None, str]:
     """Explain a verdict by the model that gave it, or say why that cannot be known."""
     model: Tenant | None = held
@@ -144,17 +150,18 @@ async def _then(
         return None, OUT_OF_REACH.format(version=kept.version)
     if model.state.predict(scored)[0] != kept.score:
         return None, OTHER_HISTORY
-    return _explained(model, scored, explain), ""
+    return await _explained(model, scored, raw, explain), ""
 
 
-def _explained(tenant: Tenant, scored: Example, explain: int) -> ExplainedResponse:
+async def _explained(tenant: Tenant, scored: Example, raw: RawInput | None, explain: int) -> ExplainedResponse:
     copy = Tenant(tenant.name, tenant.state, tenant.position)  # this is no prediction that metrics should count
-    verdict = copy.predict(scored, explain)
-    reasons = [ContributionResponse(feature=name, contribution=value) for name, value in verdict.contributions]
+    verdict = copy.predict(scored, scored.keys.size + BIAS if explain else 0)
+    features = [ContributionResponse(feature=name, contribution=value) for name, value in verdict.contributions]
     return ExplainedResponse(
         label=verdict.label,  # type: ignore[arg-type]  # 1 or -1
         score=verdict.score,
         probability=verdict.probability,
         version=verdict.version,
-        explanation=reasons,
+        explanation=features[:explain],
+        reasons=await shown_reasons(raw, verdict.contributions, explain),
     )

@@ -8,6 +8,7 @@ from app.api.schemas.inputs import InputItem
 from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName
 from app.api.schemas.problems import ItemErrorResponse
+from app.api.schemas.reasons import InputResponse, ReasonResponse
 
 MAX_EXPLAINED = 100
 EXPLAIN_DESCRIPTION = "How many features to name that moved the score most."
@@ -80,6 +81,7 @@ class ExplainedResponse(ResponseModel):
     probability: float | None
     version: int
     explanation: list[ContributionResponse]
+    reasons: Annotated[list[ReasonResponse], Field(description="The same for people, the largest first.")]
 
 
 class PredictionResponse(ResponseModel):
@@ -94,6 +96,7 @@ class PredictionResponse(ResponseModel):
     features: Annotated[
         dict[str, float] | None, Field(description="What was scored: kept for a while, then only with a label.")
     ]
+    input: InputResponse | None
     then: Annotated[ExplainedResponse | None, Field(description="Why it was answered so.")]
     then_unknown: Annotated[str | None, Field(description="Why `then` is null.")]
     now: Annotated[ExplainedResponse | None, Field(description="What the model would answer now.")]

@@ -66,6 +66,10 @@ class TenantSettings(RequestModel):
     )
     max_features: Whole = ALWAYS
     keep_predictions: Flag = ALWAYS
+    keep_inputs: Text = optional(
+        "Which raw inputs (URLs, e-mails, texts) are kept beside their predictions, compressed: `none`, those that are "
+        "to be `review`ed, or `all`. Every algorithm has it."
+    )
     featurizer: Whole = ALWAYS
     numbers: Text = ALWAYS
 

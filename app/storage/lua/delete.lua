@@ -16,7 +16,8 @@ end
 local meta = redis.call('HMGET', KEYS[1], 'born', 'was', 'version', 'chain')
 if not meta[1] or (only ~= '' and only ~= meta[1]) then return dropped > 0 and '' or false end
 for _, block in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
-  redis.call('UNLINK', KEYS[3] .. ':' .. string.match(block, '^%S+'))
+  local key = KEYS[3] .. ':' .. string.match(block, '^%S+')
+  redis.call('UNLINK', key, key .. ':inputs')
 end
 if keep > 0 then
   for i, part in ipairs(PARTS) do

@@ -14,7 +14,7 @@ for _ = 1, tonumber(ARGV[3]) do
     return 0
   end
   local block, count, size = string.match(oldest, '^(%S+) (%d+) ?(%d*)')
-  redis.call('UNLINK', KEYS[1] .. ':' .. block)
+  redis.call('UNLINK', KEYS[1] .. ':' .. block, KEYS[1] .. ':' .. block .. ':inputs')
   redis.call('DECRBY', KEYS[2], count)
   if size ~= '' then bytes = redis.call('HINCRBY', KEYS[3], ARGV[1], '-' .. size) end
 end

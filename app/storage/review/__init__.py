@@ -1,1 +1,1 @@
-"""Review queues in Redis."""
+"""What people review, in Redis: the queue, and the raw inputs of predictions."""

@@ -1,5 +1,7 @@
 """GET /predictions/{id}: what was answered, why then and why now, and how it was labelled."""
 
+from base64 import b64encode
+
 import pytest
 
 from app.learning.example import example_of
@@ -110,3 +112,51 @@ async def test_a_key_of_one_tenant_need_not_name_it(guarded: Guarded) -> None:  
     assert (await guarded.ask("GET", path, await guarded.key("predict"))).status_code == 403
     assert (await guarded.ask("GET", f"{path}?tenant=theirs", await guarded.key("review"))).status_code == 403
     assert (await guarded.ask("GET", path, await guarded.key("review", tenants="*"))).status_code == 422
+
+
+async def test_the_input_and_reasons_for_people_are_shown_if_the_tenant_keeps_inputs(service: Service) -> None:
+    await service.client.put("/tenants/acme", json={"keep_inputs": "all"})
+    mail = b"Subject: caf\xe9\n\nhello"
+    for label, url in ((1, "login verify"), (-1, "about")):
+        await service.client.post("/feedback", json={"tenant": "acme", "url": url, "label": label})
+    base64 = {"base64": b64encode(mail).decode()}
+    kept = [
+        (await service.client.post("/predict", json={"tenant": "acme"} | asked)).json()["prediction_id"]
+        for asked in ({"url": "login"}, {"email": base64}, {"text": "a"}, {"email": "A: b"})
+    ]
+    shown = [(await service.client.get(f"/predictions/{each}?tenant=acme")).json() for each in kept]
+    assert [each["input"] for each in shown] == [
+        {"kind": "url", "url": "login"},
+        {"kind": "email", "email": base64, "parts": {"subject": "caf\u00e9", "body": "hello"}},
+        {"kind": "text", "text": "a"},
+        {"kind": "email", "email": "A: b", "parts": {}},
+    ]
+    now = shown[0]["now"]
+    assert now["reasons"][0]["features"][0] == "host4:^log"
+    assert sum(each["contribution"] for each in now["reasons"]) == pytest.approx(now["score"])
+    brief = (await service.client.get(f"/predictions/{kept[0]}?tenant=acme&explain=0")).json()
+    assert brief["now"]["reasons"] == []
+
+
+async def test_reasons_have_places_in_the_input(service: Service) -> None:
+    await service.client.put("/tenants/acme", json={"keep_inputs": "all"})
+    url = "http://example.org/Login"
+    await service.client.post("/feedback", json={"tenant": "acme", "url": url, "label": 1})
+    asked = {"tenant": "acme", "url": url}
+    for keeps in ("all", "none"):
+        await service.client.put("/tenants/acme", json={"keep_inputs": keeps})
+        prediction_id = (await service.client.post("/predict", json=asked)).json()["prediction_id"]
+        shown = (await service.client.get(f"/predictions/{prediction_id}?tenant=acme&explain=3")).json()
+        reasons = {each["text"]: each for each in shown["now"]["reasons"]}
+        assert len(reasons) == 3
+        login = reasons['path word "login"']
+        assert {"path:login", "path4:ogin"} <= set(login["features"])
+        assert login["places"] == ([{"part": "url", "start": 19, "end": 24}] if keeps == "all" else [])
+        assert shown["input"] == ({"kind": "url", "url": url} if keeps == "all" else None)
+
+
+async def test_a_prediction_of_features_has_reasons_and_no_input(service: Service) -> None:
+    answer = await predicted(service)
+    shown = (await service.client.get(f"/predictions/{answer['prediction_id']}?tenant=acme")).json()
+    assert shown["input"] is None
+    assert {each["text"] for each in shown["now"]["reasons"]} == {"a", "b"}
