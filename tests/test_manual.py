@@ -116,7 +116,7 @@ class Session:
             assert self.service.feedback(tenant, label=1, features={"a": 1.0}).is_success
         rescued = self.folder / "data" / "rescued" / "acme-1234-0a1b2c3d.sluice"
         rescued.parent.mkdir(parents=True)
-        rescued.write_bytes(self.service.request("GET", "/tenants/acme/export").content)
+        rescued.write_bytes(self.service.request("GET", "/tenants/acme/export?log=true").content)
 
     def play(self, step: Step) -> None:
         command = step.command
