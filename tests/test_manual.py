@@ -118,7 +118,7 @@ class Session:
         queue(self.service.store_url, "acme", [0.42, 0.3, None], {"token:free": 1.0})
         rescued = self.folder / "data" / "rescued" / "acme-1234-0a1b2c3d.sluice"
         rescued.parent.mkdir(parents=True)
-        rescued.write_bytes(self.service.request("GET", "/tenants/acme/export").content)
+        rescued.write_bytes(self.service.request("GET", "/tenants/acme/export?log=true").content)
 
     def play(self, step: Step) -> None:
         command = step.command

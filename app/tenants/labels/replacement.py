@@ -1,9 +1,10 @@
 """A second label for a prediction takes the place of the first: one append takes that back, and learns the new one."""
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -35,17 +36,21 @@ class Change(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Replacements:
-    """Learns second labels, those of one request together, because each append loads the tenant again."""
+    """Learns second labels, those of one request together, because each append loads the tenant again.
+
+    One request at a time loads a tenant again, but none waits for a retraction, which may take long.
+    """
 
     log: EventLog
     replayer: Replayer
     retractions: Retractions
     telemetry: Telemetry
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def replace(self, tenant: Tenant, second: Sequence[Retry]) -> list[Result]:
         """Learn labels whose predictions have one; return outcomes, earlier uses of a feedback_id, and errors."""
         results: dict[int, Result] = {}
-        async with self.retractions.turn:
+        async with self.turn:
             for places in _rounds(second):
                 results |= await self._replace(tenant, {place: second[place] for place in places})
         return [results[place] for place in range(len(second))]

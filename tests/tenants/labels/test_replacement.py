@@ -135,6 +135,31 @@ async def test_second_labels_of_one_request_read_the_log_once(store: Server, tmp
         assert reads(store) - before - of_one <= 2 * (100 + of_one)  # each label and the reach, but the log only once
 
 
+async def test_a_second_label_does_not_wait_for_a_retraction_of_another_tenant(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, "other", labelled(1, 1, "first"))
+        await give(tenants, NAME, *(feedback(number, f"id-{number}") for number in range(1500)))
+        preview = asyncio.create_task(retract(tenants, "id-0", dry_run=True))
+        await asyncio.sleep(0)  # it begins
+        (result,) = await give(tenants, "other", labelled(2, 1, "second"))
+        assert result.outcome.replaced is not None
+        assert not preview.done()
+        assert len((await preview).labels) == 1
+
+
+async def test_second_labels_during_a_retraction_of_the_same_tenant(store: Server, tmp_path: Path) -> None:
+    async with worker(store.url, tmp_path) as tenants:
+        await give(tenants, NAME, *(labelled(1, number, f"id-{number}") for number in range(300)))
+        retraction = asyncio.create_task(retract(tenants, *(f"id-{number}" for number in range(0, 300, 2))))
+        results = await asyncio.gather(
+            *(give(tenants, NAME, labelled(2, number, f"second-{number}")) for number in range(20))
+        )
+        await retraction
+        assert not any(result.duplicate for (result,) in results)
+        assert len(await standing(tenants)) == 150 + 10
+        await check(store, tenants)
+
+
 def reads(store: Server) -> int:
     """How often a range of a log was read."""
     return int(store.ask("INFO", "commandstats")["cmdstat_xrange"]["calls"])
