@@ -193,6 +193,19 @@ def test_reasons_of_features_that_callers_gave(name: str, text: str) -> None:
     assert text in {each.text for each in reasons_of("url", "a.b/c", [(name, 1.0), ("path:c", 0.5)])}
 
 
+@pytest.mark.parametrize("kind", ["url", "text", "email", None])
+def test_a_reason_is_one_line_without_hidden_characters(kind: str | None) -> None:
+    odd = "a\u202eb\x00c\nd"
+    names = [f"{prefix}:{odd}" for prefix in ("host", "path", "file", "word", "body", "link:host", "hdr:list-id", "x")]
+    for reason in reasons_of(kind, None, [(name, 1.0) for name in names]):
+        assert reason.text.isprintable()
+
+
+def test_the_name_of_a_feature_may_be_huge() -> None:
+    (reason,) = reasons_of(None, None, [("a 1 (" * 1_000_000, 1.0)])
+    assert len(reason.text) <= 200
+
+
 def test_the_largest_come_first_and_only_as_many_as_are_wanted() -> None:
     found = reasons_of(None, None, [("a", 0.5), ("b", -2.0), ("c", 0.5), ("d", 0.0)], 2)
     assert [(each.text, each.contribution) for each in found] == [("b", -2.0), ("a", 0.5)]
