@@ -44,6 +44,8 @@ ROUND_TRIP_BYTES = 2 << 20  # with more, a worker that is busy with requests mig
 PACKED_INLINE_BYTES = 16 << 10  # raw inputs beyond these are compressed in a thread
 OTHERS_WRITE_SECONDS = 0.15
 
+ReadRaw = Callable[[], tuple[str, str | bytes]]  # returns the kind of a raw input, and the input
+
 
 class KeptPrediction(msgspec.Struct, frozen=True):
     """A prediction as it was served."""
@@ -105,14 +107,16 @@ class KeptPredictions:
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
         """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it.
 
-        Its raw input is kept too if the tenant wants that, and there is room.
+        Its raw input is kept too if the tenant wants that, and there is room; `raw` is called only then.
         """
         (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
-        if raw is not None and prediction_id is not None:
-            self._keep_input(tenant, prediction_id, raw)
+        if raw is not None and prediction_id is not None and self._inputs is not None:
+            wanted = tenant.state.config.values["keep_inputs"]
+            if wanted == "all" or (wanted == "review" and self.is_chosen(prediction_id)):
+                self._keep_input(tenant, prediction_id, RawInput(*raw()))
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
@@ -146,9 +150,6 @@ class KeptPredictions:
         return f"{block.name}-{start:x}-{len(given):x}"
 
     def _keep_input(self, tenant: Tenant, prediction_id: str, raw: RawInput) -> None:
-        wanted = tenant.state.config.values["keep_inputs"]
-        if wanted == "none" or self._inputs is None or (wanted == "review" and not self.is_chosen(prediction_id)):
-            return
         name, start, _ = prediction_id.rsplit("-", 2)
         size, block = len(raw.raw), self._waiting[name]
         if size > min(self._most_bytes, self.room.bytes) or self.waiting_bytes + size > MOST_WAITING_INPUT_BYTES:

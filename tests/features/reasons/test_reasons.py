@@ -221,7 +221,7 @@ def test_weights_that_have_overflowed_do_no_harm(value: float) -> None:
     assert reasons_of("url", "a.b", [("host:a", value), ("sub:a", -1.7e308), ("name:a", 1.0)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(raw=texts, kind=st.sampled_from(["url", "text", "email"]))
 def test_no_input_breaks_the_reasons_and_no_contribution_is_lost(raw: str, kind: Kind) -> None:
     given = contributions(kind, raw)
@@ -234,7 +234,7 @@ def test_no_input_breaks_the_reasons_and_no_contribution_is_lost(raw: str, kind:
             assert 0 <= place.start < place.end <= len(parts[place.part])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(raw=texts)
 def test_places_of_words_contain_the_words(raw: str) -> None:
     for reason in reasons_of("text", raw, contributions("text", raw)):
@@ -246,7 +246,7 @@ def test_places_of_words_contain_the_words(raw: str) -> None:
                 assert word in words_of(found.encode("utf-8", "replace").decode())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(raw=texts)
 def test_every_feature_of_a_url_has_words_of_its_own(raw: str) -> None:
     for reason in reasons_of("url", raw, contributions("url", raw)):
