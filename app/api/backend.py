@@ -18,7 +18,7 @@ from app.storage.deleted_tenants import DeletedTenant
 from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.kept_predictions import KeptPrediction, ReadRaw
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, WhatIf
@@ -85,7 +85,7 @@ class TenantRegistry(Protocol):
 class KeptPredictions(Protocol):
     """The predictions that are kept for feedback."""
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
         """Keep a prediction, and its raw input if the tenant wants that; return its id, or None if it is not kept."""
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:

@@ -47,6 +47,7 @@ PACKED_INLINE_BYTES = 16 << 10  # raw inputs beyond these are compressed in a th
 OTHERS_WRITE_SECONDS = 0.15
 
 Chooser = Callable[[Tenant, Verdict, str], Chosen | None]  # the review policy: a tenant, a verdict, its prediction_id
+ReadRaw = Callable[[], tuple[str, str | bytes]]  # returns the kind of a raw input, and the input
 
 
 class KeptPrediction(msgspec.Struct, frozen=True):
@@ -109,14 +110,16 @@ class KeptPredictions:
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
         """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it.
 
-        Its raw input is kept too if the tenant wants that, and there is room.
+        Its raw input is kept too if the tenant wants that, and there is room; `raw` is called only then.
         """
         (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
-        if raw is not None and prediction_id is not None:
-            self._keep_input(tenant, prediction_id, raw)
+        if raw is not None and prediction_id is not None and self._inputs is not None:
+            wanted = tenant.state.config.values["keep_inputs"]
+            if wanted == "all" or (wanted == "review" and self._is_chosen(prediction_id)):
+                self._keep_input(tenant, prediction_id, RawInput(*raw()))
         return prediction_id
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
@@ -153,14 +156,13 @@ class KeptPredictions:
             del self._open[tenant.name]
         return prediction_id
 
+    def _is_chosen(self, prediction_id: str) -> bool:
+        chosen = self._waiting[prediction_id.rsplit("-", 2)[0]].chosen
+        return bool(chosen) and chosen[-1].prediction_id == prediction_id
+
     def _keep_input(self, tenant: Tenant, prediction_id: str, raw: RawInput) -> None:
-        wanted = tenant.state.config.values["keep_inputs"]
-        if wanted == "none" or self._inputs is None:
-            return
         name, start, _ = prediction_id.rsplit("-", 2)
         size, block = len(raw.raw), self._waiting[name]
-        if wanted == "review" and not (block.chosen and block.chosen[-1].prediction_id == prediction_id):
-            return
         if size > min(self._most_bytes, self.room.bytes) or self.waiting_bytes + size > MOST_WAITING_INPUT_BYTES:
             self._telemetry.inputs_not_kept += 1
             return

@@ -24,7 +24,7 @@ from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.kept_predictions import KeptPrediction, ReadRaw
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
@@ -292,12 +292,12 @@ class FakePending:
         self._inputs: dict[tuple[str, str], RawInput] = {}
         self.full = False
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: RawInput | None = None) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
         if raw is not None and tenant.state.config.values["keep_inputs"] == "all":
-            self._inputs[tenant.name, prediction_id] = raw
+            self._inputs[tenant.name, prediction_id] = RawInput(*raw())
         self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
         return prediction_id
 

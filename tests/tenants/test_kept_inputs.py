@@ -46,7 +46,7 @@ async def predictions_of(
 
 async def keep(tenants: Tenants, kept: KeptPredictions, setting: str, raw: RawInput) -> str:
     tenant = await tenants.configure("acme", {"keep_inputs": setting})
-    prediction_id = kept.keep(tenant, b"{}", tenant.predict(feedback(1).example), raw)
+    prediction_id = kept.keep(tenant, b"{}", tenant.predict(feedback(1).example), lambda: raw)
     assert prediction_id is not None
     return prediction_id
 

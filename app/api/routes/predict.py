@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from fastapi import APIRouter
 from msgspec import UNSET
@@ -36,7 +37,6 @@ from app.api.schemas.predictions import (
     PredictResponse,
 )
 from app.learning.example import example_of_json
-from app.storage.review.inputs import RawInput
 from app.tenants.tenant import Tenant, Verdict
 
 router = APIRouter(route_class=FastRoute, tags=["predict"])
@@ -113,8 +113,7 @@ async def predict_raw_input(backend: Backend, tenant: Tenant, item: PredictItem)
     kept = None
     if item.keep:
         form = kept_form(found.example, item.features, encodes_numbers=config.encodes_numbers)
-        raw = RawInput(*raw_input_of(item)) if config.values["keep_inputs"] != "none" else None
-        kept = backend.predictions.keep(tenant, form, verdict, raw)
+        kept = backend.predictions.keep(tenant, form, verdict, partial(raw_input_of, item))
     return prediction_of(tenant, verdict, kept, found.cut)
 
 
