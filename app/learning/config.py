@@ -10,10 +10,12 @@ import numpy as np
 from app.learning.errors import BadSetting, short_repr
 from kernels.arrays import Floats
 from kernels.evaluation.calibration import OBJECTIVES
+from kernels.evaluation.curve import TARGETS
 from kernels.learner import options
 from kernels.registry import ALGORITHMS, Algorithm, load
 
 Value = float | str | bool | None
+Target = tuple[int, float]
 
 DEFAULTS: dict[str, Value] = {
     "algorithm": "cs-ssol",
@@ -36,6 +38,8 @@ DEFAULTS: dict[str, Value] = {
     "bias": False,
     "threshold": 0.0,
     "objective": None,
+    "target": None,
+    "target_value": None,
     "max_features": 4_194_304,
     "keep_predictions": True,
     "keep_inputs": "none",
@@ -44,17 +48,17 @@ DEFAULTS: dict[str, Value] = {
 }
 ALWAYS = frozenset(
     {
-        "algorithm", "normalize", "bias", "threshold", "objective", "max_features", "keep_predictions", "keep_inputs",
-        "featurizer", "numbers",
+        "algorithm", "normalize", "bias", "threshold", "objective", "target", "target_value", "max_features",
+        "keep_predictions", "keep_inputs", "featurizer", "numbers",
     }
 )  # fmt: skip
 AUTO = "auto"
-# Used by the service alone: the command line does not offer them.
-SERVICE_ONLY = frozenset({"keep_predictions", "keep_inputs", "featurizer"})
+# The command line does not offer them: the service alone uses them, or they have options of their own.
+SERVICE_ONLY = frozenset({"keep_predictions", "keep_inputs", "featurizer", "target", "target_value"})
 # Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
 # Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
-ADDED_LATER = frozenset({"featurizer", "objective", "numbers", "keep_inputs"})
+ADDED_LATER = frozenset({"featurizer", "objective", "numbers", "keep_inputs", "target", "target_value"})
 # How numbers of callers become features. The features of a form never change; a better encoding becomes a new value.
 NUMBERS = ("raw", "encoded")
 # Which raw inputs are kept beside their predictions: none, those that people are to review, or all.
@@ -99,6 +103,12 @@ class Config:
         return self.values["objective"] is not None
 
     @property
+    def target(self) -> Target:
+        """What the threshold follows, as the kernel takes it: an index of TARGETS, 0 for none, and the value."""
+        name, value = self.values["target"], self.values["target_value"]
+        return (0, 0.0) if name is None else (TARGETS.index(str(name)), float(value or 0.0))
+
+    @property
     def featurizer(self) -> int:
         """The version of the featurizer."""
         version = self.values["featurizer"]
@@ -120,7 +130,7 @@ class Config:
     def changed(self, changes: Mapping[str, Value]) -> "Config":
         """Return this configuration with some values replaced; another algorithm starts from its own defaults."""
         if changes.get("algorithm", self.values["algorithm"]) != self.values["algorithm"]:
-            return config_of(self._common() | dict(changes))
+            return config_of(self._common() | _implied_by_target(changes) | dict(changes))
         dropped = COSTS if changes.get("costs") == "auto" else frozenset()
         kept = {name: value for name, value in self.values.items() if name not in dropped}
         if kept["objective"] is None:
@@ -171,6 +181,7 @@ def config_of(given: Mapping[str, Value]) -> Config:
             )
         values = {key: value for key, value in values.items() if key not in COSTS}
     _settle_objective(values, given)
+    _check_target(values)
     if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
         raise BadSetting(
             f"max_features is {values['max_features']:,}; {name} keeps a full matrix and allows {MOST_FULL_FEATURES:,}"
@@ -196,6 +207,23 @@ def _settle_objective(values: dict[str, Value], given: Mapping[str, Value]) -> N
         raise BadSetting("objective is 'cost', which needs cost_positive and cost_negative: set them as well")
 
 
+def _check_target(values: Mapping[str, Value]) -> None:
+    """Raise BadSetting if target, its value and the threshold do not fit together."""
+    name, value = values["target"], values["target_value"]
+    if (name is None) != (value is None):
+        raise BadSetting("target and target_value must be set together: what the threshold follows, and its value")
+    if name is None:
+        return
+    if values["threshold"] != AUTO:
+        raise BadSetting(
+            f"threshold is {values['threshold']} and target is {name!r}, but a target determines the threshold: "
+            "set threshold to 'auto', or target to null"
+        )
+    expected, is_valid = TARGET_RULES[str(name)]
+    if not is_valid(value):
+        raise BadSetting(f"target {name} is {short_repr(value)}; it must be {expected}")
+
+
 def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
     """Return what a change implies: a cost sets costs to given; lambda and target_sparsity replace each other."""
     implied: dict[str, Value] = {"costs": "given"} if COSTS & changes.keys() else {}
@@ -203,7 +231,16 @@ def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
         implied["lambda"] = 0.0
     elif "lambda" in changes:
         implied["target_sparsity"] = None
-    return implied
+    return implied | _implied_by_target(changes)
+
+
+def _implied_by_target(changes: Mapping[str, Value]) -> dict[str, Value]:
+    """Return what follows from a target, or its end: it needs a learnt threshold, and a number as threshold ends it."""
+    if changes.get("target") is not None:
+        return {"threshold": AUTO}
+    if changes.get("threshold", AUTO) != AUTO or "target" in changes:
+        return {"target": None, "target_value": None}
+    return {}
 
 
 def _validated(name: str, value: Value) -> Value:
@@ -286,6 +323,11 @@ RULES: dict[str, Rule] = {
     "bias": ("true or false", lambda value: isinstance(value, bool)),
     "threshold": _or_text(AUTO, _number("a number from -1e12 to 1e12", -HUGE, HUGE)),
     "objective": ("'balanced', 'error', 'cost' or null", lambda value: value is None or value in OBJECTIVES),
+    "target": (
+        f"{', '.join(map(repr, TARGETS[1:]))} or null",
+        lambda value: value is None or (isinstance(value, str) and value in TARGETS[1:]),
+    ),
+    "target_value": _number("a number from 1e-6 to 1e9, or null", 1e-6, 1e9, or_none=True),
     "max_features": _whole(1, 1 << 31),
     "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
     "featurizer": (
@@ -294,4 +336,11 @@ RULES: dict[str, Rule] = {
     ),
     "keep_inputs": _one_of(*KEPT_INPUTS),
     "numbers": _one_of(*NUMBERS),
+}
+_SHARE = _number("a number from 0.000001 to 0.999999", 1e-6, 1.0 - 1e-6)
+TARGET_RULES: dict[str, Rule] = {
+    "false_positive_rate": _SHARE,
+    "sensitivity": _SHARE,
+    "precision": _SHARE,
+    "reviews_per_day": _number("a number from 0.01 to 1e9", 0.01, 1e9),
 }

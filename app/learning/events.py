@@ -35,7 +35,8 @@ class ReplacedLabel(msgspec.Struct, frozen=True, array_like=True):
 class FeedbackGiven(msgspec.Struct, frozen=True):
     """A label was given for an example: 1 for an anomaly, -1 for normal.
 
-    `chosen_with` is the probability with which the review policy chose the prediction, if it did.
+    `chosen_with` is the probability with which the review policy chose the prediction, if it did; only then it matters
+    when the prediction was served.
     """
 
     example: Example
@@ -43,6 +44,7 @@ class FeedbackGiven(msgspec.Struct, frozen=True):
     served: Served | None = None
     replaces: ReplacedLabel | None = None
     chosen_with: float | None = None
+    served_at_milliseconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

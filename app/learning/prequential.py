@@ -8,6 +8,7 @@ import numpy as np
 
 from app.learning.config import Config
 from app.learning.drift import Drift, drift_of
+from app.learning.honest.counts import HonestCounts, Reviews
 from kernels.arrays import Bytes, Floats, Ints
 from kernels.evaluation import calibration
 from kernels.evaluation.confusion import count, count_one
@@ -87,7 +88,8 @@ class Prequential:
     """Running counts: since the start, over the last WINDOW examples, and fading.
 
     `answers` counts the verdicts that were served at prediction time; `detectors` look for drift in the errors of each
-    class; `histograms` of the scores serve to find a threshold that is best for the objective, if there is one.
+    class; `histograms` of the scores serve to find a threshold that is best for the objective, if there is one;
+    `honest` counts the labels of items that the review policy chose, and has the threshold for a target.
     """
 
     total: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -98,13 +100,16 @@ class Prequential:
     detectors: Ints = field(default_factory=new_detectors)
     histograms: Floats | None = None
     objective: Objective | None = None
+    honest: HonestCounts = field(default_factory=HonestCounts)
 
-    def record(self, labels: Floats, scores: Floats, threshold: float | None) -> Floats:
+    def record(self, labels: Floats, scores: Floats, threshold: float | None, reviews: Reviews | None = None) -> Floats:
         """Count the verdicts of these scores; return the threshold of each. Without a given one, it is learnt."""
         thresholds = np.full(labels.size, threshold or 0.0)
         if self.histograms is not None and self.objective is not None:
             learnt = thresholds if threshold is None else np.empty(labels.size)
             calibration.observe_all(self.histograms, labels, scores, *self.objective, learnt)
+        if reviews is not None:
+            self.honest.record(labels, scores, reviews, thresholds)
         count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, thresholds, FADING)
         return thresholds
 
@@ -143,7 +148,8 @@ class Prequential:
         """
         counts = (self.total, self.window, self.faded, self.ring, self.answers)
         detectors = (self.detectors,) if self.detectors.any() else ()
-        return (*counts, *detectors, *(() if self.histograms is None else (self.histograms,)))
+        histograms = () if self.histograms is None else (self.histograms,)
+        return (*counts, *detectors, *histograms, *self.honest.arrays())
 
     def copy(self) -> "Prequential":
         """Copy the counts."""
@@ -156,11 +162,15 @@ class Prequential:
             self.detectors.copy(),
             None if self.histograms is None else self.histograms.copy(),
             self.objective,
+            self.honest.copy(),
         )
 
     @property
     def best_threshold(self) -> float:
-        """The threshold that is best for the objective."""
+        """The threshold for the target; without one, or until it can be known, that which is best for the objective."""
+        wanted = self.honest.threshold
+        if wanted is not None:
+            return wanted
         return 0.0 if self.histograms is None else self.histograms.item(calibration.THRESHOLD)
 
     @property

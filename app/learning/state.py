@@ -22,6 +22,7 @@ from app.learning.events import (
     TenantConfigured,
 )
 from app.learning.example import Example, Examples
+from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, reviews_of
 from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.numbers import NONE_GIVEN
@@ -69,6 +70,8 @@ class TenantState:
         score = self.model.learn(event.example, event.label)
         verdict = self.verdict(score)
         self.prequential.record_one(float(event.label), score, self.model.threshold)
+        if self._has_target or event.chosen_with is not None:
+            self.prequential.honest.record_one(event, score, self.model.threshold)
         self.use_threshold()
         if event.served is not None or event.example.names:
             self._record([event])
@@ -89,20 +92,30 @@ class TenantState:
         labels = np.array([event.label for event in accepted], np.float64)
         is_encoded = self.model.numbers is not None
         given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
-        tested = self.learn_batch(starts, keys, values, labels, given)
+        tested = self.learn_batch(starts, keys, values, labels, given, reviews=self._reviews(accepted))
         self._record([event for event in accepted if event.served is not None or event.example.names])
         return tested
 
-    def learn_batch(
-        self, starts: Ints, keys: Keys, values: Floats, labels: Floats, given: Ints = NONE_GIVEN
+    def learn_batch(  # noqa: PLR0913 - a batch as the kernels take it, and what is known beside it
+        self,
+        starts: Ints,
+        keys: Keys,
+        values: Floats,
+        labels: Floats,
+        given: Ints = NONE_GIVEN,
+        *,
+        reviews: Reviews | None = None,
     ) -> tuple[Floats, Floats]:
         """Learn a batch in CSR form, in order; example i begins with `given[i]` features that its caller gave.
 
-        Return their scores before learning, and the threshold that was in force for each.
+        `reviews` says what was served, if it is known, and which of the items the review policy chose. Return the
+        scores before learning, and the threshold that was in force for each.
         """
         canonical = self.model.canonical(starts, keys, values, given, learning=True)
         scores = self.model.stream(*canonical, labels)
-        thresholds = self.prequential.record(labels, scores, self.config.threshold)
+        if reviews is None and self._has_target:
+            reviews = Reviews.unknown(labels.size)
+        thresholds = self.prequential.record(labels, scores, self.config.threshold, reviews)
         self.use_threshold()
         self.version += labels.size
         return scores, thresholds
@@ -156,6 +169,7 @@ class TenantState:
         """Follow the objective: begin or end to keep histograms of scores, which have no meaning for a new model."""
         counts = self.prequential
         self._learns_threshold = self.config.threshold is None
+        self._has_target = self.config.target != NO_TARGET
         counts.objective = objective_of(self.config) if self.config.is_calibrated else None
         if counts.objective is None:
             counts.histograms = None
@@ -163,6 +177,7 @@ class TenantState:
             counts.histograms = calibration.new_calibration()
         else:
             counts.histograms[calibration.CHANGED] = calibration.CHANGE  # choose again at the next label
+        counts.honest.follow(self.config.target, is_new=is_new)
         self.use_threshold()
 
     def remove(self, event: FeaturesRemoved) -> Outcome:
@@ -205,7 +220,8 @@ class TenantState:
     def bytes(self) -> int:
         """Memory of table, matrix and names."""
         histograms = self.prequential.histograms
-        return self.model.bytes + self.names.nbytes + (0 if histograms is None else histograms.nbytes)
+        counted = self.prequential.honest.nbytes + (0 if histograms is None else histograms.nbytes)
+        return self.model.bytes + self.names.nbytes + counted
 
     @property
     def digest(self) -> str:
@@ -221,6 +237,10 @@ class TenantState:
         if event.served is not None and event.served.label not in LABELS:
             return f"the served label is {event.served.label!r}; it must be 1 (anomaly) or -1 (normal)"
         return self.model.refusal(event.example.values)
+
+    def _reviews(self, events: Sequence[FeedbackGiven]) -> Reviews | None:
+        """Return what these labels say about served items; None if nothing follows from it."""
+        return reviews_of(events) if self._has_target or chosen_labels(events) else None
 
     def _record(self, events: Sequence[FeedbackGiven]) -> None:
         """Record the served verdicts and the names in feedback events."""

@@ -183,7 +183,8 @@ def _feedback(record: FeedbackRecord) -> FeedbackGiven:
     if record.chosen_with is not None and not 0.0 < record.chosen_with <= 1.0:
         raise ValueError(f"an event was chosen with probability {record.chosen_with}")
     example = Example(keys, values, tuple(record.names), record.given)
-    return FeedbackGiven(example, record.label, served_by(record), record.replaces, record.chosen_with)
+    served_at = None if record.chosen_with is None else record.served_at_milliseconds
+    return FeedbackGiven(example, record.label, served_by(record), record.replaces, record.chosen_with, served_at)
 
 
 def _values(packed: bytes, count: int) -> Floats:

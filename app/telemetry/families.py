@@ -23,6 +23,7 @@ PLAIN_GAUGES: tuple[tuple[str, str, Callable[[TenantReading], float | None]], ..
     ("sluice_tenant_nonzero_weights", "Features with a weight.", lambda one: one.nonzero_weights),
     ("sluice_tenant_sparsity_ratio", "Share of features without a weight.", lambda one: one.sparsity),
     ("sluice_tenant_memory_bytes", "Memory of the model and its names.", lambda one: one.memory_bytes),
+    ("sluice_tenant_threshold", "Scores above it are anomalies.", lambda one: one.threshold),
     ("sluice_tenant_poor", "Whether verdicts are no better than chance.", lambda one: one.is_poor),
     (
         "sluice_tenant_rebuilding_ratio",
@@ -99,7 +100,22 @@ def _of_states(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
         yield _gauge(name, text, ("tenant", "verdict", "window"), samples)
     for name, text, value_of in PLAIN_GAUGES:
         yield _gauge(name, text, ("tenant",), [((one.name,), value_of(one)) for one in tenants])
+    yield from _of_chosen(tenants)
     yield from _of_drift(tenants)
+
+
+def _of_chosen(tenants: Iterable[TenantReading]) -> Iterator[Metric]:
+    """Yield the rates of all items, from the labels of those that the review policy chose, and the targets."""
+    found = [((one.name, each.rate, each.window), each) for one in tenants for each in one.honest]
+    labels = ("tenant", "rate", "window")
+    yield _gauge("sluice_honest_ratio", "Rate as if all items had labels.", labels, [(at, e.value) for at, e in found])
+    ends = [((*at, "low"), each.low) for at, each in found] + [((*at, "high"), each.high) for at, each in found]
+    yield _gauge("sluice_honest_interval_ratio", "Ends of its 95% interval.", (*labels, "end"), ends)
+    yield _gauge("sluice_honest_labels", "Effective number of its labels.", labels, [(at, e.labels) for at, e in found])
+    targets = [((one.name, one.target.name), one.target) for one in tenants if one.target is not None]
+    names = ("tenant", "target")
+    yield _gauge("sluice_target_value", "What the threshold follows.", names, [(at, e.value) for at, e in targets])
+    yield _gauge("sluice_target_realised", "What it was lately.", names, [(at, e.realised) for at, e in targets])
 
 
 def _of_drift(tenants: Iterable[TenantReading]) -> Iterator[Metric]:

@@ -27,11 +27,35 @@ class DriftReading:
 
 
 @dataclass(frozen=True, slots=True)
+class HonestReading:
+    """A rate of all items, from the labels of chosen ones, with its interval."""
+
+    rate: str
+    window: str
+    value: float
+    low: float
+    high: float
+    labels: float  # the effective number
+
+
+@dataclass(frozen=True, slots=True)
+class TargetReading:
+    """A target, and what was realised lately."""
+
+    name: str
+    value: float
+    realised: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class TenantReading:
     """A tenant in memory."""
 
     name: str
     rates: Sequence[Rates]
+    honest: Sequence[HonestReading]
+    target: TargetReading | None
+    threshold: float
     drifts: Sequence[DriftReading]
     is_poor: bool | None  # None while there are too few labels
     rebuilding: float | None  # the share that is done, while labels are taken back

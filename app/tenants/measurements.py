@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.learning.drift import ClassDrift
+from app.learning.honest.curve import TargetFigures, target_of
+from app.learning.honest.figures import figures
 from app.learning.prequential import WINDOW, Confusion
 from app.learning.state import TenantState
 from app.storage.client.durability import StoreStatus
 from app.storage.errors import StoreUnavailable
 from app.storage.review.queue import QueueCounts, ReviewQueueStore
 from app.telemetry.counters import TenantCounters
-from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
+from app.telemetry.readings import DriftReading, HonestReading, Rates, TargetReading, TenantReading, WorkerReading
 from app.tenants.cache import TenantCache
 from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.log_follower import LogFollower
@@ -83,6 +85,9 @@ class Measurements:
         return TenantReading(
             name=tenant.name,
             rates=_rates(state),
+            honest=_honest(state),
+            target=None if (target := target_of(state)) is None else _target(target),
+            threshold=state.model.threshold,
             is_poor=_is_poor(state),
             rebuilding=tenant.rebuilding.share if tenant.rebuilding else None,
             drifts=[_drift("anomaly", drift.anomaly), _drift("normal", drift.normal)],
@@ -167,6 +172,23 @@ def _rates(state: TenantState) -> list[Rates]:
 
 def _rate(verdict: str, window: str, counts: Confusion) -> Rates:
     return Rates(verdict, window, counts.balanced_accuracy, counts.sensitivity, counts.specificity)
+
+
+def _honest(state: TenantState) -> list[HonestReading]:
+    """Return the rates that are known."""
+    if state.prequential.honest.sums is None:
+        return []
+    found = figures(state.prequential.honest)
+    return [
+        HonestReading(name, window, rate.value, rate.low, rate.high, rate.labels)
+        for window, rates in (("lifetime", found.ever), ("lately", found.lately))
+        for name in ("balanced_accuracy", "sensitivity", "specificity")
+        if (rate := getattr(rates, name)).value is not None
+    ]
+
+
+def _target(found: TargetFigures) -> TargetReading:
+    return TargetReading(found.name, found.value, found.realised.value)
 
 
 def _drift(label: str, drift: ClassDrift) -> DriftReading:

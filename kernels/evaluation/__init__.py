@@ -1,1 +1,1 @@
-"""Prequential evaluation: the confusion matrix, drift detection, and the calibration of scores."""
+"""Prequential evaluation: confusion matrix, drift detection, calibration, and figures of items that were chosen."""

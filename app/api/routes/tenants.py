@@ -12,6 +12,7 @@ from app.api.dependencies import Audited, Service, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, flag_of, whole_number
+from app.api.schemas.honest import CurveResponse
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.review import ReviewStatusResponse
 from app.api.schemas.tenants import (
@@ -24,6 +25,7 @@ from app.api.schemas.tenants import (
     WeightResponse,
     WeightsResponse,
 )
+from app.learning.honest.curve import curve_of
 from app.learning.summary import top_weights
 from app.tenants.tenant import Tenant
 
@@ -31,6 +33,7 @@ router = APIRouter(route_class=ApiRoute, tags=["tenants"])
 MAX_PAGE = 1000
 NO_CHANGES = TenantSettings()
 MAX_WEIGHTS = 10_000
+MAX_POINTS = 161
 
 TenantPath = Annotated[str, Path(pattern=TENANT_PATTERN, description=TENANT_DESCRIPTION, examples=["acme"])]
 PageSize = Annotated[
@@ -43,6 +46,11 @@ Top = Annotated[
     int,
     BeforeValidator(lambda text: whole_number("top", str(text), 1, MAX_WEIGHTS)),
     Query(ge=1, le=MAX_WEIGHTS, description="How many weights."),
+]
+Points = Annotated[
+    int,
+    BeforeValidator(lambda text: whole_number("points", str(text), 2, MAX_POINTS)),
+    Query(ge=2, le=MAX_POINTS, description="How many thresholds, at most."),
 ]
 
 Purge = Annotated[
@@ -168,6 +176,24 @@ async def show_weights(tenant: TenantPath, tenants: Tenants, top: Top = 50) -> W
     return WeightsResponse(
         tenant=found.name, version=version, weights=[WeightResponse.model_validate(each) for each in weights]
     )
+
+
+@router.get(
+    "/tenants/{tenant}/curve",
+    summary="Show the rates at every threshold",
+    description="Sensitivity, specificity, precision and the flagged share, each with a 95% interval, from the scores "
+    "of labels. Those of items that the review policy chose are weighted, so the curve is that of all items.",
+    dependencies=[needs("review"), KnownQuery],
+    response_description="The curve.",
+    responses=example(examples.CURVE) | refusals(*WITH_TENANT),
+)
+async def show_curve(tenant: TenantPath, tenants: Tenants, points: Points = 41) -> CurveResponse:
+    """Show the curve."""
+    found = tenants.held(tenant) or await tenants.hold(tenant, create=False)
+    async with found.lock:
+        version = found.state.version
+        curve = await asyncio.to_thread(curve_of, found.state, points)
+    return CurveResponse.of(found.name, version, curve)
 
 
 async def show(tenant: Tenant, service: Backend) -> TenantResponse:

@@ -2,15 +2,26 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
+from app.api.schemas.honest import HonestResponse, TargetResponse
 from app.api.schemas.names import Number, RequestModel, ResponseModel, optional
 from app.api.schemas.review import ReviewStatusResponse
 from app.learning.config import DEFAULTS, Value
-from app.learning.errors import BadSetting
+from app.learning.errors import BadSetting, short_repr
+from app.learning.honest.curve import target_of
+from app.learning.honest.figures import figures
 from app.learning.prequential import Confusion
 from app.learning.state import TenantState
 from app.learning.summary import summarise
+from kernels.evaluation.curve import TARGETS
 from kernels.registry import ALGORITHMS
 
 Rate = float | None  # null until it is defined
@@ -34,6 +45,31 @@ TextOrNull = Annotated[str | None, WrapValidator(_pass_scalars)]
 Text = Annotated[str, WrapValidator(_pass_scalars)]
 Flag = Annotated[bool, WrapValidator(_pass_scalars)]
 ALWAYS = optional("Every algorithm has it.")
+
+
+def _one_target(given: object) -> object:
+    """Refuse what is neither null nor one target with its value."""
+    names = " or ".join(map(repr, TARGETS[1:]))
+    if given is None or (isinstance(given, dict) and len(given) == 1 and set(given) <= set(TARGETS)):
+        return given
+    raise BadSetting(f"target is {short_repr(given)}; it must be null, or an object with one of {names} and its value")
+
+
+class Target(RequestModel):
+    """What the threshold follows: exactly one of these, with its value."""
+
+    false_positive_rate: Real = optional("Share of normal items that are flagged.")
+    sensitivity: Real = optional("Share of anomalies that are flagged.")
+    precision: Real = optional("Share of flagged items that are anomalies.")
+    reviews_per_day: Real = optional("Flagged items per day.")
+
+    def settings(self) -> dict[str, Value]:
+        """Return the settings that the learning core stores."""
+        [name] = self.model_fields_set
+        value = getattr(self, name)
+        if value is None:
+            raise BadSetting(f"target {name} is null; it must be a number")
+        return {"target": name, "target_value": value}
 
 
 class TenantSettings(RequestModel):
@@ -64,6 +100,11 @@ class TenantSettings(RequestModel):
         "What a threshold of `auto` is best for: `balanced` accuracy, `error` or `cost`. With an objective, answers "
         "have a probability. Every algorithm has it."
     )
+    target: Annotated[Target | None, BeforeValidator(_one_target)] = optional(
+        "What the threshold follows, instead of an objective: exactly one of `false_positive_rate`, `sensitivity`, "
+        "`precision` and `reviews_per_day`. It makes the threshold `auto`; a number as the threshold ends it, and so "
+        "does null. Every algorithm has it."
+    )
     max_features: Whole = ALWAYS
     keep_predictions: Flag = ALWAYS
     keep_inputs: Text = optional(
@@ -78,14 +119,18 @@ class TenantSettings(RequestModel):
     def check_names(cls, given: Any) -> Any:  # noqa: ANN401 - any JSON
         """Refuse an unknown setting as the learning core does."""
         for name in given if isinstance(given, dict) else ():
-            if name not in DEFAULTS:
-                raise BadSetting(f"setting {name!r} does not exist; there are {', '.join(sorted(DEFAULTS))}")
+            if name not in DEFAULTS or name == "target_value":
+                known = sorted(DEFAULTS.keys() - {"target_value"})
+                raise BadSetting(f"setting {name!r} does not exist; there are {', '.join(known)}")
         return given
 
     def changes(self) -> dict[str, Value]:
         """Return the settings that were sent, by name."""
         fields = type(self).model_fields
-        return {fields[name].alias or name: getattr(self, name) for name in fields if name in self.model_fields_set}
+        given = {fields[name].alias or name: getattr(self, name) for name in fields if name in self.model_fields_set}
+        if isinstance(target := given.get("target"), Target):
+            given |= target.settings()
+        return given
 
 
 class CountsResponse(ResponseModel):
@@ -144,7 +189,10 @@ class HealthResponse(ResponseModel):
 
 
 class TenantResponse(ResponseModel):
-    """A tenant's configuration and state. `recent` is over the last labels, `served` over verdicts as answered."""
+    """A tenant's configuration and state. `recent` is over the last labels, `served` over verdicts as answered.
+
+    `honest` is about verdicts as answered as well, as if every item had been labelled.
+    """
 
     tenant: str
     version: int
@@ -158,6 +206,8 @@ class TenantResponse(ResponseModel):
     specificity: Rate
     recent: RatesResponse
     served: RatesResponse
+    honest: HonestResponse
+    target: TargetResponse | None
     drift: DriftResponse
     features: int
     nonzero_weights: int
@@ -180,6 +230,8 @@ class TenantResponse(ResponseModel):
             counts=CountsResponse(**{each: found.pop(each) for each in CountsResponse.model_fields}),
             recent=RatesResponse.of(state.prequential.recent),
             served=RatesResponse.of(state.prequential.served),
+            honest=HonestResponse.model_validate(figures(state.prequential.honest)),
+            target=None if (target := target_of(state)) is None else TargetResponse.model_validate(target),
             drift=DriftResponse.model_validate(state.drift),
             health=HealthResponse.model_validate(found.pop("health")),
             **found,

@@ -1,9 +1,11 @@
 """`sluice evaluate`: test-then-train over a file, with one algorithm or several side by side."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from app.cli.curve_picture import show_target, svg
 from app.cli.options import (
     DEFAULT_ALGORITHM,
     add_settings,
@@ -16,11 +18,13 @@ from app.cli.options import (
 from app.cli.output import percent, print_json, print_table, print_text
 from app.cli.reliability import Reliability
 from app.cli.single_pass import Learner, Pass, run
+from app.learning.config import Value
 from app.learning.errors import BadSetting
 from app.learning.state import TenantState
 from app.learning.summary import summarise
 
 HEADS: Final = ("algorithm", "error", "balanced", "±", "sens.", "spec.", "sparsity", "features", "examples/s")
+TARGET_OPTIONS: Final = {"fpr": "false_positive_rate", "sensitivity": "sensitivity", "precision": "precision"}
 NOTE: Final = (
     "Rates are in percent. Every example is scored before its label is learnt. Balanced: mean of sensitivity and "
     "specificity; ± is half of its 95% interval. Sparsity: share of features with weight 0. Examples/s: the learner "
@@ -45,16 +49,28 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--plot", nargs="?", const="", type=str, metavar="FILE.svg",
         help="show how reliable the probabilities are, and draw it to a file if one is given; with one algorithm",
     )  # fmt: skip
+    parser.add_argument(
+        "--curve", type=str, metavar="FILE.svg",
+        help="draw the rates at every threshold, and show those at the threshold; with one algorithm",
+    )  # fmt: skip
+    targets = parser.add_mutually_exclusive_group()
+    for option, name in TARGET_OPTIONS.items():
+        targets.add_argument(
+            f"--target-{option}", dest=f"target_{name}", type=float, metavar="X",
+            help=f"let the threshold follow this {name.replace('_', ' ')}",
+        )  # fmt: skip
     add_settings(parser)
     parser.set_defaults(run=evaluate)
 
 
 def evaluate(chosen: Namespace) -> None:
     """Run the command."""
-    given = given_settings(chosen)
+    given = given_settings(chosen) | _target(chosen)
     settings = shared_settings(chosen.compare, given) if chosen.compare else [settings_for(chosen.algorithm, given)]
     if chosen.plot is not None and len(settings) > 1:
         raise BadSetting("--plot shows one algorithm: use --algorithm instead of --compare")
+    if chosen.curve is not None and len(settings) > 1:
+        raise BadSetting("--curve shows one algorithm: use --algorithm instead of --compare")
     learners = [Learner(TenantState(each), reliability=_reliability(chosen)) for each in settings]
     seen = run(chosen, learners)
     results = [summarise(learner.state) | {"seconds": learner.seconds} for learner in learners]
@@ -63,6 +79,25 @@ def evaluate(chosen: Namespace) -> None:
     else:
         _print_results(chosen, seen, results)
     _plot(chosen, learners[0])
+    _draw_curve(chosen, learners)
+
+
+def _target(chosen: Namespace) -> dict[str, Value]:
+    """Return the settings of a target, if one is given."""
+    given = {name: getattr(chosen, f"target_{name}") for name in TARGET_OPTIONS.values()}
+    return next(({"target": name, "target_value": value} for name, value in given.items() if value is not None), {})
+
+
+def _draw_curve(chosen: Namespace, learners: Sequence[Learner]) -> None:
+    """Show the rates at the threshold, and draw those at all thresholds, if that is wanted."""
+    for learner in learners:
+        if not chosen.json and (chosen.curve is not None or learner.state.config.values["target"] is not None):
+            show_target(learner.state)
+    if chosen.curve is not None:
+        picture = svg(learners[0].state)
+        if picture is None:
+            raise BadSetting("--curve needs scores: use it with threshold auto, an objective or a target")
+        Path(chosen.curve).write_text(picture, encoding="utf-8")
 
 
 def _reliability(chosen: Namespace) -> Reliability | None:

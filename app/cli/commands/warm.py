@@ -20,8 +20,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
-from app.learning.events import FeaturesRemoved, FeedbackGiven
+from app.learning.events import FeaturesRemoved, FeedbackGiven, Served
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
+from app.learning.honest.curve import curve_of
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance_all, apply
 from app.learning.summary import top_weights
@@ -105,6 +106,11 @@ def _calibrate() -> None:
     state.learn_batch(np.arange(labels.size + 1), np.ones(labels.size, np.uint64), np.ones(labels.size), labels)
     assert state.probability(0.0) is not None
     assert state.skill
+    chosen = FeedbackGiven(example_of({"a": 1.0}), label=1, served=Served(1, 0.5), chosen_with=0.5)
+    for target in ({}, {"target": "precision", "target_value": 0.5}):
+        state.configure(state.config.changed(target))
+        apply(state, chosen)
+        curve_of(state, 2)
 
 
 def _use_names() -> None:

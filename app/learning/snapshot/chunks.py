@@ -15,6 +15,7 @@ from kernels.arrays import Ends, Floats, Ints, Keys
 from kernels.table.layout import range_starts
 
 ROWS, DENSE, NAMES, NUMBERS = "rows", "dense", "names", "numbers"
+HONEST = "honest"  # the sums and histograms of chosen items; only if there are any
 LOG = "log"  # only in files: events, which a state does not need
 CHUNK_BITS = 12  # about 4,096 rows or names in a chunk
 ASCENDING, DESCENDING = np.uint64(0), ~np.uint64(0)

@@ -13,10 +13,12 @@ import numpy as np
 
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
+from app.learning.honest.counts import decode_honest, encode_honest
 from app.learning.numbers import WIDTH
 from app.learning.prequential import MOST_COUNTED, decode_histograms
 from app.learning.snapshot.chunks import (
     DENSE,
+    HONEST,
     LOG,
     NAMES,
     NUMBERS,
@@ -104,7 +106,7 @@ def changed_chunks(header: bytes, older: bytes) -> list[Chunk]:
 def decode(header: bytes, chunk_bytes: Callable[[Chunk], Data]) -> TenantState:
     """Rebuild the state; BadSnapshot if anything is missing or damaged."""
     parsed = read_header(header)
-    pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: [], NUMBERS: []}
+    pieces: dict[str, list[Data]] = {ROWS: [], DENSE: [], NAMES: [], NUMBERS: [], HONEST: []}
     for chunk in parsed.chunks:
         data = chunk_bytes(chunk)
         if len(data) != chunk.size or _hash(data) != chunk.hash:
@@ -195,6 +197,7 @@ def _pieces(copy: StateCopy) -> Iterator[tuple[str, int, Data]]:
     yield from ((DENSE, index, data) for index, data in dense_chunks(copy.dense))
     yield from ((NAMES, index, data) for index, data in name_chunks(copy.names))
     yield from ((NUMBERS, index, data) for index, data in row_chunks(copy.numbers))
+    yield from ((HONEST, index, data) for index, data in enumerate(encode_honest(copy.counts.honest)))
 
 
 def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
@@ -206,6 +209,7 @@ def _rebuild(parsed: Header, pieces: dict[str, list[Data]]) -> TenantState:
         state.prequential.detectors[:] = decode_detectors(parsed.drift)
         if state.config.is_calibrated:
             state.prequential.histograms = decode_histograms(parsed.calibration)
+        decode_honest(state.prequential.honest, pieces[HONEST])
         state.use_threshold()
         state.names.restore(decode_names(pieces[NAMES]))
         if state.model.numbers is not None:

@@ -90,6 +90,7 @@ async def test_what_was_served_is_counted_apart(service: Service) -> None:
         ("GET", "/tenants/none"),
         ("DELETE", "/tenants/none"),
         ("GET", "/tenants/none/weights"),
+        ("GET", "/tenants/none/curve"),
         ("POST", "/tenants/none/snapshot"),
         ("GET", "/tenants/none/export"),
     ],
@@ -101,7 +102,7 @@ async def test_asking_about_a_tenant_does_not_create_it(service: Service, method
 
 
 @pytest.mark.parametrize("name", ["-a", "..a", "a b", "a%00", "a%0A", "%C3%A4", "x" * 129, "a:b", "a*"])
-@pytest.mark.parametrize("tail", ["", "/weights", "/export", "/snapshot", "/import"])
+@pytest.mark.parametrize("tail", ["", "/weights", "/curve", "/export", "/snapshot", "/import"])
 async def test_an_invalid_name_is_refused(service: Service, name: str, tail: str) -> None:
     method = "POST" if tail in {"/snapshot", "/import"} else "GET"
     answer = await service.client.request(method, f"http://sluice/tenants/{name}{tail}")
@@ -145,6 +146,7 @@ async def test_a_page_that_is_just_full_has_no_next(service: Service) -> None:
         "/tenants?limit=0", "/tenants?limit=1001", "/tenants?limit=x", "/tenants?limit=", "/tenants?limit=-1",
         "/tenants?limit=1.0", "/tenants?limit=%D9%A1", "/tenants?limit=1&limit=1", "/tenants?limt=1", "/tenants?after=",
         "/tenants?after=a%00", "/tenants/acme?x=1", "/tenants/acme/weights?top=0", "/tenants/acme/weights?top=10001",
+        "/tenants/acme/curve?points=1", "/tenants/acme/curve?points=162", "/tenants/acme/curve?point=9",
         "/tenants?limit=" + "9" * 5000, "/tenants?" + "&".join(f"a{i}=1" for i in range(200)),
     ],
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Honest accuracy, curves and targets: what follows from labels of items that the review policy chose."""
