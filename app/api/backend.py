@@ -15,7 +15,7 @@ from app.learning.config import Value
 from app.learning.example import Example
 from app.storage.deleted_tenants import DeletedTenant
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.kept_predictions import Kept, KeptPrediction
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, WhatIf
@@ -82,10 +82,10 @@ class TenantRegistry(Protocol):
 class KeptPredictions(Protocol):
     """The predictions that are kept for feedback."""
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
-        """Keep a prediction; return its id, or None if it cannot be kept."""
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> Kept | None:
+        """Keep a prediction; return its id and the choice of the review policy, or None if it cannot be kept."""
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         """Keep several predictions."""
 
     async def give_way(self) -> None:

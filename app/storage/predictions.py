@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from app.learning.review import Chosen
 from app.storage.client import scripts
 from app.storage.client.connection import Call, Connection
 from app.storage.client.wire import Argument
@@ -14,6 +15,17 @@ FREED_TOGETHER = 16  # tenants in one round trip
 BLOCKS_FREED = 1000  # of a tenant in one call, which blocks the store
 
 
+class ChosenPrediction(msgspec.Struct, frozen=True):
+    """A prediction that the review policy chose."""
+
+    tenant: str
+    prediction_id: str
+    chosen: Chosen
+    at_milliseconds: int
+    label: int
+    score: float
+
+
 class Block(msgspec.Struct):
     """Predictions of one tenant that are written together."""
 
@@ -22,6 +34,8 @@ class Block(msgspec.Struct):
     pieces: list[bytes] = []  # two for each prediction; msgspec gives every block a list of its own
     count: int = 0
     size: int = 0
+    chosen: list[ChosenPrediction] = []
+    wanted: float | None = None  # how many reviews the policy of a tenant with a budget wants of them
 
 
 class PredictionStore:
@@ -33,16 +47,20 @@ class PredictionStore:
         self.at_most = at_most  # predictions of one tenant,
         self.at_most_bytes = at_most_bytes  # and their bytes
 
-    async def write(self, blocks: Sequence[Block]) -> list[BaseException | int]:
-        """Write blocks in one round trip; an exception takes the place of one that failed."""
+    async def write(self, blocks: Sequence[Block]) -> list[BaseException | int | bytes]:
+        """Write blocks in one round trip; an exception takes the place of one that failed.
+
+        For a block with `wanted`, return how many reviews of its tenant all workers want in an hour, as a number in
+        text: those of this hour, and the part of the hour before that a window of an hour still has.
+        """
         return await self._connection.run_all([self._keep_call(block) for block in blocks])
 
     def _keep_call(self, block: Block) -> Call:
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
-        arguments += [block.tenant, self.at_most_bytes]
-        names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept]
+        arguments += [block.tenant, self.at_most_bytes, "" if block.wanted is None else repr(block.wanted)]
+        names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept, keys.pending_demand]
         return Call(scripts.KEEP, names, arguments)
 
     async def counts(self, tenants: Sequence[str]) -> list[int]:

@@ -5,6 +5,7 @@ is checked when feedback comes: an id that a client has changed finds nothing.
 """
 
 import asyncio
+import hashlib
 import logging
 import math
 import re
@@ -18,12 +19,14 @@ from typing import Protocol
 
 import msgspec
 
+from app.learning.review import Chosen, ReviewPolicy
 from app.storage.errors import StoreUnavailable
-from app.storage.predictions import Block, PredictionStore
+from app.storage.predictions import Block, ChosenPrediction, PredictionStore
 from app.storage.redis_keys import keys_of
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import PredictionExpired
 from app.tenants.tenant import Tenant, Verdict
+from kernels.evaluation import review
 
 logger = logging.getLogger("sluice.tenants")
 
@@ -42,6 +45,7 @@ BLOCKS_KEPT = 8  # the store drops whole blocks beyond its limit, so one block m
 ROUND_TRIP_BYTES = 2 << 20  # with more, a worker that is busy with requests might exceed the timeout
 PREDICTION_ID = re.compile(r"([0-9a-f]{12}-[0-9]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
 OTHERS_WRITE_SECONDS = 0.15
+MOST_DEMANDS = 10_000  # tenants whose demand for reviews is remembered
 
 
 class KeptPrediction(msgspec.Struct, frozen=True):
@@ -54,6 +58,21 @@ class KeptPrediction(msgspec.Struct, frozen=True):
     at_milliseconds: int
     chosen_with: float = 0.0  # the probability with which the review policy chose it; 0 if it did not
     review_reason: int = 0
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A prediction that is kept: its id, and how the review policy chose it, if it did."""
+
+    prediction_id: str
+    chosen: Chosen | None = None
+
+
+@dataclass(slots=True)
+class Demand:
+    """How many reviews the policy of a tenant wants in an hour: of all workers, and of this one since then."""
+
+    known: float = 0.0
+    unwritten: float = 0.0
 
 
 class StoreStatus(Protocol):
@@ -89,18 +108,19 @@ class KeptPredictions:
         self._blocks = 0
         self._open: dict[str, Block] = {}  # by tenant
         self._waiting: dict[str, Block] = {}  # by name, including the open ones
+        self._demands: dict[str, Demand] = {}  # by tenant
         self.waiting_bytes = 0
         self._wake = asyncio.Event()
         self._enough = asyncio.Event()
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
-        """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it."""
-        (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
-        return prediction_id
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> Kept | None:
+        """Keep a prediction, and let the review policy choose; None if it cannot be kept, or the tenant wants none."""
+        (kept,) = self.keep_all(tenant, (given,), (verdict,))
+        return kept
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         """Do the same for several predictions."""
         if not self._enabled or not tenant.state.config.values["keep_predictions"]:
             return [None] * len(given)
@@ -110,15 +130,23 @@ class KeptPredictions:
             self._telemetry.not_kept += len(given)
             return [None] * len(given)
         now = time.time_ns() // 1_000_000
-        return [self._put(tenant.name, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
+        return [self._put(tenant, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
 
-    def _put(self, tenant: str, given: bytes, verdict: Verdict, now: int) -> str | None:
+    def _put(self, tenant: Tenant, given: bytes, verdict: Verdict, now: int) -> Kept | None:
         if len(given) > self._most_bytes:
             self._telemetry.not_kept += 1
             return None
-        block = self._open.get(tenant) or self._new_block(tenant)
-        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, 0.0, 0)
-        start, size = block.size, len(head) + len(given)
+        block = self._open.get(tenant.name) or self._new_block(tenant.name)
+        start = block.size
+        prediction_id = f"{block.name}-{start:x}-{len(given):x}"
+        policy = tenant.state.policy
+        chosen = None if policy is None else self._choose(tenant, policy, verdict, prediction_id, block)
+        probability, reason = (0.0, 0) if chosen is None else (chosen.probability, chosen.reason)
+        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, probability, reason)
+        if chosen is not None:
+            found = ChosenPrediction(tenant.name, prediction_id, chosen, now, verdict.label, verdict.score)
+            block.chosen.append(found)
+        size = len(head) + len(given)
         block.pieces += (head, given)
         block.count += 1
         block.size += size
@@ -127,8 +155,32 @@ class KeptPredictions:
         if self.waiting_bytes >= ROUND_TRIP_BYTES:
             self._enough.set()
         if block.size >= self._block_bytes or block.count >= self._most_in_block:
-            del self._open[tenant]
-        return f"{block.name}-{start:x}-{len(given):x}"
+            del self._open[tenant.name]
+        return Kept(prediction_id, chosen)
+
+    def _choose(
+        self, tenant: Tenant, policy: ReviewPolicy, verdict: Verdict, prediction_id: str, block: Block
+    ) -> Chosen | None:
+        """Choose by a hash of the id under the tenant's secret incarnation; the budget scales all shares."""
+        state, score, is_flagged = tenant.state, verdict.score, verdict.label > 0
+        reason, share = state.review_of(score, verdict.label)
+        pace = 1.0
+        if policy.per_hour is not None:
+            demand = self._demands.get(tenant.name) or self._new_demand(tenant.name)
+            demand.unwritten += share
+            block.wanted = share + (block.wanted or 0.0)
+            pace = min(policy.per_hour / max(demand.known + demand.unwritten, policy.per_hour), 1.0)
+        draw = draw_of(prediction_id, tenant.incarnation)
+        if draw >= share * pace:
+            return None
+        named = review.named_reason(reason, is_flagged, draw, policy.uncertain * pace, policy.flagged * pace)
+        return Chosen(named, share * pace, state.expected_cost(score, verdict.label))
+
+    def _new_demand(self, tenant: str) -> Demand:
+        if len(self._demands) >= MOST_DEMANDS:
+            self._demands.clear()  # the next answers of the store restore them
+        self._demands[tenant] = Demand()
+        return self._demands[tenant]
 
     def _new_block(self, tenant: str) -> Block:
         self._blocks += 1
@@ -211,10 +263,19 @@ class KeptPredictions:
                 del self._waiting[block.name]
                 self.waiting_bytes -= block.size
                 self.room.touched.add(keys_of(block.tenant).kept)
+                if block.wanted is not None and (demand := self._demands.get(block.tenant)) is not None:
+                    demand.known = float(answer)
+                    demand.unwritten = max(demand.unwritten - block.wanted, 0.0)
         self._written.set()
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if failed:
             raise StoreUnavailable(f"some predictions could not be kept yet: {failed[0]}")
+
+
+def draw_of(prediction_id: str, incarnation: str) -> float:
+    """Return a number in [0, 1) that looks random to everybody who does not know the incarnation."""
+    found = hashlib.blake2b(prediction_id.encode(), digest_size=8, key=incarnation.encode()[:64]).digest()
+    return (int.from_bytes(found, "little") >> 11) * 2.0**-53
 
 
 def _round_trips(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:

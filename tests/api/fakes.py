@@ -20,7 +20,7 @@ from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.kept_predictions import Kept, KeptPrediction
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
@@ -249,14 +249,14 @@ class FakePending:
         self._kept: dict[tuple[str, str], KeptPrediction] = {}
         self.full = False
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict) -> Kept | None:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
         self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
-        return prediction_id
+        return Kept(prediction_id)
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]
 
     async def give_way(self) -> None:

@@ -45,9 +45,9 @@ async def pending_of(url: str, status: Status | None = None, *, enabled: bool = 
 
 async def kept(tenants: Tenants, pending: KeptPredictions, given: bytes, name: str = "acme") -> str:
     tenant = await tenants.hold(name)
-    prediction_id = pending.keep(tenant, given, tenant.predict(feedback(1).example))
-    assert prediction_id is not None
-    return prediction_id
+    found = pending.keep(tenant, given, tenant.predict(feedback(1).example))
+    assert found is not None
+    return found.prediction_id
 
 
 async def test_a_prediction_is_found_here_at_once_and_elsewhere_soon(store: Server, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ async def test_predictions_kept_together_are_found_each_by_its_id(
 
 
 def keep(pending: KeptPredictions, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:
-    ids = pending.keep_all(tenant, given, [verdict] * len(given))
-    return [each for each in ids if each is not None]
+    found = pending.keep_all(tenant, given, [verdict] * len(given))
+    return [each.prediction_id for each in found if each is not None]
 
 
 @pytest.mark.parametrize(

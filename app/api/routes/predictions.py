@@ -20,6 +20,7 @@ from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.predictions import MAX_EXPLAINED, ContributionResponse, ExplainedResponse, PredictionResponse
 from app.auth.keys import Key
 from app.learning.example import Example
+from app.learning.review import REASONS
 from app.tenants.errors import PredictionExpired
 from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.stored_labels import LabelFilter
@@ -62,15 +63,18 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
 ) -> PredictionResponse:
     """Show a prediction, its reasons and its labels."""
     held = await tenants.hold(_tenant(tenant, caller), create=False)
+    reason = 0
     kept = await _kept(service, held.name, prediction_id)
     labels = await _labels(tenants, held.name, prediction_id)
     if kept is not None:
         scored: Example | None = kept_example(decode(kept_decoder, kept.given), service.limits.max_features_per_example)
         label, score, version, at = kept.label, kept.score, kept.version, kept.at_milliseconds
+        chosen_with, reason = kept.chosen_with or None, kept.review_reason
     elif labels:
         first = labels[-1]
         scored = await tenants.labelled_example(held.name, first.version)
         label, score, version, at = first.served_label, first.served_score, None, first.served_at  # type: ignore[assignment]
+        chosen_with = first.chosen_with
     else:
         raise PredictionExpired(prediction_id)
     then, unknown = None, NOT_KEPT
@@ -83,6 +87,8 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
         score=score,
         version=version,
         at=at,
+        chosen_with=chosen_with,
+        review_reason=REASONS[reason] or None,  # type: ignore[arg-type]  # one of the names
         features=dict(zip(scored.names, scored.values.tolist(), strict=True)) if scored is not None else None,
         then=then,
         then_unknown=None if then is not None or not explain else unknown,
