@@ -56,7 +56,6 @@ from app.telemetry.traces import RequestTracer
 from app.telemetry.workers import WorkerGroup
 from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
-from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.labels.replacement import Replacements
 from app.tenants.labels.retraction import Retractions
 from app.tenants.labels.what_if import WhatIfs
@@ -65,7 +64,8 @@ from app.tenants.log_writer import LogWriter
 from app.tenants.loss.lost_entries import LostEntries
 from app.tenants.loss.repair import Repair
 from app.tenants.measurements import Measurements
-from app.tenants.prediction_budget import PredictionBudget
+from app.tenants.predictions.kept_predictions import KeptPredictions
+from app.tenants.predictions.prediction_budget import PredictionBudget
 from app.tenants.recovery import Recovery, TenantLoader
 from app.tenants.registry import Tenants, cancel_all
 from app.tenants.rules import FeatureLimit, Rules

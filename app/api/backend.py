@@ -18,10 +18,11 @@ from app.storage.deleted_tenants import DeletedTenant
 from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction, ReadRaw
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, WhatIf
+from app.tenants.predictions.blocks import Kept, KeptPrediction
+from app.tenants.predictions.kept_predictions import ReadRaw
 from app.tenants.readiness import Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
@@ -85,10 +86,10 @@ class TenantRegistry(Protocol):
 class KeptPredictions(Protocol):
     """The predictions that are kept for feedback."""
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
-        """Keep a prediction, and its raw input if the tenant wants that; return its id, or None if it is not kept."""
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> Kept | None:
+        """Keep a prediction, and its raw input if the tenant wants that; None if it cannot be kept."""
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         """Keep several predictions."""
 
     async def give_way(self) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from app.learning.example import Example
-from app.learning.numbers import NONE_GIVEN
+from app.learning.parts.numbers import NONE_GIVEN
 from kernels.arrays import Floats, Ints, Keys
 
 

@@ -1,13 +1,14 @@
 """A tenant's configuration: the algorithm and its options, validated, with every value in force."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from app.learning.errors import BadSetting, short_repr
+from app.learning.rules import HUGE, TINY, Rule, number, one_of, or_text, whole, zero_or
 from kernels.arrays import Floats
 from kernels.evaluation.calibration import OBJECTIVES
 from kernels.evaluation.curve import TARGETS
@@ -45,20 +46,26 @@ DEFAULTS: dict[str, Value] = {
     "keep_inputs": "none",
     "featurizer": 1,
     "numbers": "raw",
+    "review_uncertain": 0.0,
+    "review_flagged": 0.0,
+    "review_random": 0.0,
+    "review_band": 0.05,
+    "reviews_per_day": None,
 }
+REVIEW = frozenset({"review_uncertain", "review_flagged", "review_random", "review_band", "reviews_per_day"})
 ALWAYS = frozenset(
     {
         "algorithm", "normalize", "bias", "threshold", "objective", "target", "target_value", "max_features",
-        "keep_predictions", "keep_inputs", "featurizer", "numbers",
+        "keep_predictions", "keep_inputs", "featurizer", "numbers", *REVIEW,
     }
 )  # fmt: skip
 AUTO = "auto"
 # The command line does not offer them: the service alone uses them, or they have options of their own.
-SERVICE_ONLY = frozenset({"keep_predictions", "keep_inputs", "featurizer", "target", "target_value"})
+SERVICE_ONLY = frozenset({"keep_predictions", "keep_inputs", "featurizer", "target", "target_value"}) | REVIEW
 # Versions of the featurizer. A tenant that was never given one keeps the first.
 FEATURIZERS = (1,)
 # Settings added later. They are stored only if they differ from the default, so that older snapshots keep their digest.
-ADDED_LATER = frozenset({"featurizer", "objective", "numbers", "keep_inputs", "target", "target_value"})
+ADDED_LATER = frozenset({"featurizer", "objective", "numbers", "keep_inputs", "target", "target_value"}) | REVIEW
 # How numbers of callers become features. The features of a form never change; a better encoding becomes a new value.
 NUMBERS = ("raw", "encoded")
 # Which raw inputs are kept beside their predictions: none, those that people are to review, or all.
@@ -182,6 +189,7 @@ def config_of(given: Mapping[str, Value]) -> Config:
         values = {key: value for key, value in values.items() if key not in COSTS}
     _settle_objective(values, given)
     _check_target(values)
+    _check_review(values)
     if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
         raise BadSetting(
             f"max_features is {values['max_features']:,}; {name} keeps a full matrix and allows {MOST_FULL_FEATURES:,}"
@@ -222,6 +230,15 @@ def _check_target(values: Mapping[str, Value]) -> None:
     expected, is_valid = TARGET_RULES[str(name)]
     if not is_valid(value):
         raise BadSetting(f"target {name} is {short_repr(value)}; it must be {expected}")
+
+
+def _check_review(values: Mapping[str, Value]) -> None:
+    for name in ("review_uncertain", "review_flagged"):
+        if values[name] and not values["review_random"]:
+            raise BadSetting(
+                f"{name} is {values[name]}, but review_random is 0: predictions that can never be chosen would leave "
+                "the accuracy of all predictions unknown. Set review_random as well, for example to 0.01"
+            )
 
 
 def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
@@ -272,75 +289,50 @@ def _encode(known: Mapping[str, Any]) -> dict[int, float]:
     }
 
 
-Rule = tuple[str, Callable[[Any], bool]]
-
-
-def _number(expected: str, low: float, high: float, *, or_none: bool = False) -> Rule:
-    """A finite number from `low` to `high`."""
-
-    def is_valid(value: object) -> bool:
-        if value is None:
-            return or_none
-        return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-
-    return expected, is_valid
-
-
-def _whole(low: int, high: int) -> Rule:
-    return f"a whole number from {low:,} to {high:,}", lambda value: type(value) is int and low <= value <= high
-
-
-def _one_of(*choices: str) -> Rule:
-    spelled = " or ".join(map(repr, choices))
-    return spelled, lambda value: isinstance(value, str) and value in choices
-
-
-def _or_text(text: str, rule: Rule) -> Rule:
-    expected, is_valid = rule
-    return f"{expected}, or {text!r}", lambda value: value == text or is_valid(value)
-
-
-TINY = 1e-12
-HUGE = 1e12
 RULES: dict[str, Rule] = {
-    "algorithm": _one_of(*ALGORITHMS),
-    "eta": _number("a number from 1e-12 to 1e12", TINY, HUGE),
-    "r": _number("a number from 1e-12 to 1e12", TINY, HUGE),
-    "delta": _number("a number from 1e-12 to 1e12", TINY, HUGE),
-    "lambda": _number("a number from 0 to 1e12", 0.0, HUGE),
-    "lambda_schedule": _one_of(*options.SCHEDULES),
-    "target_sparsity": _number("a number from 0.001 to 0.999999, or null", 1e-3, 0.999999, or_none=True),
-    "costs": _one_of("given", "auto"),
-    "cost_positive": _number("a number from 1e-12 to 1e12", TINY, HUGE),
-    "cost_negative": _number("a number from 1e-12 to 1e12", TINY, HUGE),
-    "mu_positive": _number("a number from 0.001 to 0.999", 1e-3, 0.999),
-    "denominator": _one_of("shared", "coordinate"),
-    "threshold_on": _one_of("u", "theta"),
-    "forgetting": _number("a number from 0 to 0.5", 0.0, 0.5),
-    "truncate_every": _whole(1, 1_000_000_000),
-    "truncate_below": _number("a number from 0 to 1e12, or null for no bound", 0.0, HUGE, or_none=True),
-    "normalize": _one_of("l2", "none"),
+    "algorithm": one_of(*ALGORITHMS),
+    "eta": number("a number from 1e-12 to 1e12", TINY, HUGE),
+    "r": number("a number from 1e-12 to 1e12", TINY, HUGE),
+    "delta": number("a number from 1e-12 to 1e12", TINY, HUGE),
+    "lambda": number("a number from 0 to 1e12", 0.0, HUGE),
+    "lambda_schedule": one_of(*options.SCHEDULES),
+    "target_sparsity": number("a number from 0.001 to 0.999999, or null", 1e-3, 0.999999, or_none=True),
+    "costs": one_of("given", "auto"),
+    "cost_positive": number("a number from 1e-12 to 1e12", TINY, HUGE),
+    "cost_negative": number("a number from 1e-12 to 1e12", TINY, HUGE),
+    "mu_positive": number("a number from 0.001 to 0.999", 1e-3, 0.999),
+    "denominator": one_of("shared", "coordinate"),
+    "threshold_on": one_of("u", "theta"),
+    "forgetting": number("a number from 0 to 0.5", 0.0, 0.5),
+    "truncate_every": whole(1, 1_000_000_000),
+    "truncate_below": number("a number from 0 to 1e12, or null for no bound", 0.0, HUGE, or_none=True),
+    "normalize": one_of("l2", "none"),
     "bias": ("true or false", lambda value: isinstance(value, bool)),
-    "threshold": _or_text(AUTO, _number("a number from -1e12 to 1e12", -HUGE, HUGE)),
+    "threshold": or_text(AUTO, number("a number from -1e12 to 1e12", -HUGE, HUGE)),
     "objective": ("'balanced', 'error', 'cost' or null", lambda value: value is None or value in OBJECTIVES),
     "target": (
         f"{', '.join(map(repr, TARGETS[1:]))} or null",
         lambda value: value is None or (isinstance(value, str) and value in TARGETS[1:]),
     ),
-    "target_value": _number("a number from 1e-6 to 1e9, or null", 1e-6, 1e9, or_none=True),
-    "max_features": _whole(1, 1 << 31),
+    "target_value": number("a number from 1e-6 to 1e9, or null", 1e-6, 1e9, or_none=True),
+    "max_features": whole(1, 1 << 31),
     "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
     "featurizer": (
         f"a version of the featurizer: {' or '.join(map(str, FEATURIZERS))}",
         lambda value: type(value) is int and value in FEATURIZERS,
     ),
-    "keep_inputs": _one_of(*KEPT_INPUTS),
-    "numbers": _one_of(*NUMBERS),
+    "keep_inputs": one_of(*KEPT_INPUTS),
+    "numbers": one_of(*NUMBERS),
+    "review_uncertain": number("a number from 0 to 1", 0.0, 1.0),
+    "review_flagged": number("a number from 0 to 1", 0.0, 1.0),
+    "review_random": zero_or(number("a number from 0.000001 to 1", 1e-6, 1.0)),
+    "review_band": number("a number from 0 to 1", 0.0, 1.0),
+    "reviews_per_day": number("a number from 0.001 to 1e9, or null for no budget", 1e-3, 1e9, or_none=True),
 }
-_SHARE = _number("a number from 0.000001 to 0.999999", 1e-6, 1.0 - 1e-6)
+_SHARE = number("a number from 0.000001 to 0.999999", 1e-6, 1.0 - 1e-6)
 TARGET_RULES: dict[str, Rule] = {
     "false_positive_rate": _SHARE,
     "sensitivity": _SHARE,
     "precision": _SHARE,
-    "reviews_per_day": _number("a number from 0.01 to 1e9", 0.01, 1e9),
+    "reviews_per_day": number("a number from 0.01 to 1e9", 0.01, 1e9),
 }

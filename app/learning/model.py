@@ -9,9 +9,9 @@ import numpy as np
 from app.learning.config import NUMBERED, Config
 from app.learning.errors import BadExample
 from app.learning.example import Example, Examples
-from app.learning.names import BIAS_KEY
-from app.learning.numbers import NONE_GIVEN, Numbers
-from app.learning.table import check_model
+from app.learning.parts.names import BIAS_KEY
+from app.learning.parts.numbers import NONE_GIVEN, Numbers
+from app.learning.parts.table import check_model
 from kernels.arrays import Bytes, Floats, Ints, Keys
 from kernels.examples.canonical import canonical, canonical_batch
 from kernels.examples.numbers import encode_and_count_one, encode_one

@@ -102,22 +102,34 @@ class Prequential:
     objective: Objective | None = None
     honest: HonestCounts = field(default_factory=HonestCounts)
 
-    def record(self, labels: Floats, scores: Floats, threshold: float | None, reviews: Reviews | None = None) -> Floats:
-        """Count the verdicts of these scores; return the threshold of each. Without a given one, it is learnt."""
+    def record(
+        self,
+        labels: Floats,
+        scores: Floats,
+        threshold: float | None,
+        chosen_with: Floats | None = None,
+        reviews: Reviews | None = None,
+    ) -> Floats:
+        """Count the verdicts of these scores; return the threshold of each. Without a given one, it is learnt.
+
+        `chosen_with` are the probabilities with which they were chosen for review, 0 for those that were not; `reviews`
+        also says what was served.
+        """
         thresholds = np.full(labels.size, threshold or 0.0)
         if self.histograms is not None and self.objective is not None:
             learnt = thresholds if threshold is None else np.empty(labels.size)
-            calibration.observe_all(self.histograms, labels, scores, *self.objective, learnt)
+            chosen = np.zeros(labels.size) if chosen_with is None else chosen_with
+            calibration.observe_all(self.histograms, labels, scores, *self.objective, chosen, learnt)
         if reviews is not None:
             self.honest.record(labels, scores, reviews, thresholds)
         count(self.total, self.window, self.faded, self.ring, self.detectors, labels, scores, thresholds, FADING)
         return thresholds
 
-    def record_one(self, label: float, score: float, threshold: float) -> None:
+    def record_one(self, label: float, score: float, threshold: float, chosen_with: float | None = None) -> None:
         """Count one verdict, as `record` does."""
         count_one(self.total, self.window, self.faded, self.ring, self.detectors, label, score, threshold, FADING)
         if self.histograms is not None and self.objective is not None:
-            calibration.observe(self.histograms, label, score, *self.objective)
+            calibration.observe(self.histograms, label, score, *self.objective, chosen_with or 0.0)
 
     def record_served(self, labels: Iterable[tuple[int, int]]) -> None:
         """Count served verdicts, given as pairs of label and served label."""

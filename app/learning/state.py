@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain
 from typing import assert_never
 
 import msgspec
@@ -21,19 +21,20 @@ from app.learning.events import (
     RetractionMade,
     TenantConfigured,
 )
-from app.learning.example import Example, Examples
+from app.learning.example import Example, Examples, in_csr
 from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, reviews_of
 from app.learning.model import Model
-from app.learning.names import Names
-from app.learning.numbers import NONE_GIVEN
+from app.learning.parts.names import Names
+from app.learning.parts.numbers import NONE_GIVEN
 from app.learning.prequential import Confusion, Prequential, objective_of
+from app.learning.review import policy_of
 from kernels.arrays import Floats, Ints, Keys
-from kernels.evaluation import calibration
+from kernels.evaluation import calibration, review
 from kernels.evaluation.skill import NO_SKILL, skill
 
 LABELS = frozenset({1, -1})
-BATCH_EVENTS = 4096  # feedback events learnt in one kernel call
 NONE = np.empty(0, np.int64)
+TIE = 1e-12  # the distance of a score from the threshold below which the model has no opinion
 
 
 class TenantState:
@@ -46,6 +47,7 @@ class TenantState:
         self.names = Names()
         self.version = 0
         self._probabilities: list[float] | None = None  # until the next label
+        self._review_margin: float | None = None  # the same
         self._skill: int | None = None
         self._calibrate(is_new=True)
 
@@ -69,7 +71,7 @@ class TenantState:
             raise BadExample(refusal)
         score = self.model.learn(event.example, event.label)
         verdict = self.verdict(score)
-        self.prequential.record_one(float(event.label), score, self.model.threshold)
+        self.prequential.record_one(float(event.label), score, self.model.threshold, event.chosen_with)
         if self._has_target or event.chosen_with is not None:
             self.prequential.honest.record_one(event, score, self.model.threshold)
         self.use_threshold()
@@ -87,23 +89,24 @@ class TenantState:
         self.version += len(events) - len(accepted)
         if not accepted:
             return np.empty(0), np.empty(0)
-        starts, keys = _in_csr([event.example.keys for event in accepted])
+        starts, keys = in_csr([event.example.keys for event in accepted])
         values = np.concatenate([event.example.values for event in accepted])
         labels = np.array([event.label for event in accepted], np.float64)
         is_encoded = self.model.numbers is not None
         given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
-        tested = self.learn_batch(starts, keys, values, labels, given, reviews=self._reviews(accepted))
+        chosen = np.array([event.chosen_with or 0.0 for event in accepted])
+        tested = self.learn_batch(starts, keys, values, labels, given, chosen, self._reviews(accepted))
         self._record([event for event in accepted if event.served is not None or event.example.names])
         return tested
 
-    def learn_batch(  # noqa: PLR0913 - a batch as the kernels take it, and what is known beside it
+    def learn_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
         self,
         starts: Ints,
         keys: Keys,
         values: Floats,
         labels: Floats,
         given: Ints = NONE_GIVEN,
-        *,
+        chosen_with: Floats | None = None,
         reviews: Reviews | None = None,
     ) -> tuple[Floats, Floats]:
         """Learn a batch in CSR form, in order; example i begins with `given[i]` features that its caller gave.
@@ -115,7 +118,7 @@ class TenantState:
         scores = self.model.stream(*canonical, labels)
         if reviews is None and self._has_target:
             reviews = Reviews.unknown(labels.size)
-        thresholds = self.prequential.record(labels, scores, self.config.threshold, reviews)
+        thresholds = self.prequential.record(labels, scores, self.config.threshold, chosen_with, reviews)
         self.use_threshold()
         self.version += labels.size
         return scores, thresholds
@@ -124,12 +127,33 @@ class TenantState:
         """Put the learnt threshold in force, if that is configured, and judge again when asked."""
         if self._learns_threshold:
             self.model.threshold = self.prequential.best_threshold
-        self._probabilities = self._skill = None
+        self._probabilities = self._skill = self._review_margin = None
+
+    def has_no_opinion(self, score: float) -> bool:
+        """Whether a verdict says nothing: no event yet, a tie, not finite, or as good as chance."""
+        return self.version == 0 or not TIE <= abs(score - self.model.threshold) < math.inf or self.is_poor
+
+    def review_of(self, score: float, label: int) -> tuple[int, float]:
+        """Return why a prediction should be reviewed, and the share of such predictions that the policy wants."""
+        policy, known, threshold = self.policy, self.prequential.histograms, self.model.threshold
+        assert policy is not None
+        if self._review_margin is None:
+            self._review_margin = -1.0 if known is None else review.uncertain_margin(known, threshold, policy.band)
+        reason = review.UNCERTAIN if abs(score - threshold) <= self._review_margin else review.RANDOM
+        reason = review.UNKNOWN if self.has_no_opinion(score) else reason
+        return reason, review.share_of(reason, label > 0, policy.uncertain, policy.flagged, policy.at_random)
+
+    def expected_cost(self, score: float, label: int) -> float:
+        """Return how likely a verdict is wrong, times what such an error costs under the objective."""
+        objective, missed, alarm = self.prequential.objective or (None, 1.0, 1.0)
+        histograms, distance = self.prequential.histograms, abs(score - self.model.threshold)
+        costs = missed, alarm, 0.5 if histograms is None else calibration.share_of_anomalies(histograms)
+        return review.expected_cost(self.probability(score), label, distance, objective, costs)
 
     def probability(self, score: float) -> float | None:
         """Return how likely an input with this score is an anomaly; None if it is not known.
 
-        It supposes that anomalies are as frequent among all inputs as among those that were labelled lately.
+        It supposes that anomalies are as frequent among all inputs as among those for which the latest labels stand.
         """
         histograms = self.prequential.histograms
         if histograms is None or math.isnan(score):
@@ -170,6 +194,7 @@ class TenantState:
         counts = self.prequential
         self._learns_threshold = self.config.threshold is None
         self._has_target = self.config.target != NO_TARGET
+        self.policy = policy_of(self.config.values)
         counts.objective = objective_of(self.config) if self.config.is_calibrated else None
         if counts.objective is None:
             counts.histograms = None
@@ -247,7 +272,7 @@ class TenantState:
         self.prequential.record_served([(event.label, event.served.label) for event in events if event.served])
         named = [event.example for event in events if event.example.names]
         if len(named) > 1:  # one lookup for all finds the few examples with new names
-            starts, keys = _in_csr([example.keys for example in named])
+            starts, keys = in_csr([example.keys for example in named])
             new = np.searchsorted(starts, self.names.unknown(keys), side="right") - 1
             named = [named[i] for i in dict.fromkeys(new.tolist())]
         for example in named:
@@ -282,25 +307,6 @@ def advance(state: TenantState, event: Event) -> Outcome:
         return Outcome(state.version, updated=False, refused=str(refusal))
 
 
-def advance_all(state: TenantState, events: Iterable[Event]) -> None:
-    """Advance by many events: bit for bit the same as one by one, and several times faster."""
-    for is_feedback, run in groupby(events, lambda event: isinstance(event, FeedbackGiven)):
-        if is_feedback:
-            while batch := list(islice(run, BATCH_EVENTS)):
-                state.learn_all(batch)  # type: ignore[arg-type]  # groupby selects FeedbackGiven
-        else:
-            for event in run:
-                advance(state, event)
-
-
-def replay(events: Iterable[Event], onto: TenantState | None = None) -> TenantState:
-    """Apply events in order, to a given state or from the beginning."""
-    state = TenantState() if onto is None else onto
-    for event in events:
-        apply(state, event)
-    return state
-
-
 def compute_digest(version: int, config: Config, counts: Prequential, learnt: Iterable[Floats]) -> str:
     """Hash configuration, counts, and the learnt arrays: scalars, rows in their order, matrix, statistics."""
     digest = hashlib.blake2b(digest_size=16)
@@ -310,10 +316,3 @@ def compute_digest(version: int, config: Config, counts: Prequential, learnt: It
     for array in learnt:
         digest.update(np.ascontiguousarray(array).reshape(-1).data)
     return digest.hexdigest()
-
-
-def _in_csr(parts: Sequence[Keys]) -> tuple[Ints, Keys]:
-    """Concatenate the parts; return where each one starts (and the last one ends), and the result."""
-    starts = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([part.size for part in parts], out=starts[1:])
-    return starts, np.concatenate(parts)

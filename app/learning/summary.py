@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.learning.health import health_of
-from app.learning.numbers import name_of_weight
+from app.learning.parts.numbers import name_of_weight
 from app.learning.state import TenantState
 
 

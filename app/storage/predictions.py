@@ -26,6 +26,8 @@ class Block(msgspec.Struct):
     pieces: list[bytes] = []  # two for each prediction; msgspec gives every block a list of its own
     count: int = 0
     size: int = 0
+    chosen: list[NewItem] = []  # those of them that the review policy has chosen
+    wanted: float | None = None  # how many reviews the policy wants of them, if it has a budget
     inputs: list[tuple[int, RawInput]] = []  # raw inputs that are kept, by the offsets of their predictions
     inputs_size: int = 0  # of these, not compressed
     packed: list[bytes] = []  # fields and values of the inputs, as they are written
@@ -34,7 +36,12 @@ class Block(msgspec.Struct):
         """Compress the raw inputs; this may take long."""
         self.packed = [each for start, given in self.inputs for each in (field_of(start), pack_input(given))]
 
-    chosen: list[NewItem] = []  # those of them that the review policy has chosen
+
+class Written(msgspec.Struct, frozen=True):
+    """What the write of a block has changed."""
+
+    dropped: int  # items that the review queue of its tenant has dropped
+    demand: float | None  # how many reviews of its tenant all workers want in an hour, if its policy has a budget
 
 
 class PredictionStore:
@@ -54,24 +61,25 @@ class PredictionStore:
         self.at_most_bytes = at_most_bytes  # and their bytes
         self._review = review
 
-    async def write(self, blocks: Sequence[Block]) -> list[BaseException | int]:
-        """Write blocks in one round trip; return how many items the review queue of each tenant has dropped.
+    async def write(self, blocks: Sequence[Block]) -> list[BaseException | Written]:
+        """Write blocks in one round trip; an exception takes the place of one that failed.
 
-        An exception takes the place of a block that failed.
+        The demand for reviews is that of this hour, and the part of the hour before that a window of an hour still has.
         """
         answers = await self._connection.run_all([self._keep_call(block) for block in blocks])
-        return [answer if isinstance(answer, BaseException) else int(answer[1]) for answer in answers]
+        return [answer if isinstance(answer, BaseException) else _written(*answer) for answer in answers]
 
     def _keep_call(self, block: Block) -> Call:
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]
         arguments += [block.tenant, self.at_most_bytes, self._review.items, self._review.bytes]
+        arguments += ["" if block.wanted is None else repr(block.wanted)]
         arguments += [ENTRY_BYTES, len(block.packed) // 2, *block.packed]
         for item in block.chosen:
             arguments += (item.prediction_id, item.facts)
         names = [keys.pending, keys.pending_count, f"{keys.pending}:{block.name}", keys.kept]
-        names.append(inputs_key(block.tenant, block.name))
+        names += [inputs_key(block.tenant, block.name), keys.pending_demand]
         return Call(scripts.KEEP, names, arguments)
 
     async def counts(self, tenants: Sequence[str]) -> list[int]:
@@ -115,3 +123,7 @@ class PredictionStore:
     def _free_call(self, tenant: str, level_bytes: int) -> Call:
         keys = keys_of(tenant)
         return Call(scripts.FREE, [keys.pending, keys.pending_count, keys.kept], [tenant, level_bytes, BLOCKS_FREED])
+
+
+def _written(dropped: int, demand: bytes) -> Written:
+    return Written(int(dropped), float(demand) if demand else None)

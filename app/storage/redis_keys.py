@@ -60,6 +60,11 @@ class TenantKeys(Struct, frozen=True, gc=False):
         """The number of kept predictions."""
         return f"{self.prefix}:pending_count"
 
+    @property
+    def pending_demand(self) -> str:
+        """How many reviews the policy wants, of this hour and the one before."""
+        return f"{self.prefix}:pending_demand"
+
     def outcomes(self, incarnation: str, block: int | str) -> str:
         """The outcomes of a block of versions, for retries; append.lua builds the same name from that of the log."""
         return f"{self.prefix}:outcomes:{incarnation[:8]}:{block}"

@@ -19,9 +19,9 @@ from app.storage.review.queue import QueueCounts, ReviewQueueStore
 from app.telemetry.counters import TenantCounters
 from app.telemetry.readings import DriftReading, HonestReading, Rates, TargetReading, TenantReading, WorkerReading
 from app.tenants.cache import TenantCache
-from app.tenants.kept_predictions import KeptPredictions
 from app.tenants.log_follower import LogFollower
-from app.tenants.prediction_budget import PredictionBudget
+from app.tenants.predictions.kept_predictions import KeptPredictions
+from app.tenants.predictions.prediction_budget import PredictionBudget
 from app.tenants.recovery import TenantLoader
 from app.tenants.tenant import Tenant
 from kernels.evaluation.skill import UNKNOWN

@@ -15,8 +15,9 @@ import numpy as np
 from app.learning.errors import BadExample, SluiceError
 from app.learning.events import Event, FeedbackGiven, LabelRetracted, Outcome, ReplacedLabel, RetractionMade, Served
 from app.learning.example import Example, Examples
-from app.learning.numbers import names_to_show
-from app.learning.state import TenantState, advance, advance_all
+from app.learning.parts.numbers import names_to_show
+from app.learning.replay import advance_all
+from app.learning.state import TenantState, advance
 from app.storage.event_codec import (
     FeedbackRecord,
     LongFeedbackRecord,
@@ -204,11 +205,9 @@ class Tenant:
         if refusal := self.state.model.refusal(example.values):
             raise BadExample(refusal)
         make: Callable[..., FeedbackRecord] = FeedbackRecord
-        given = example.given if self.state.model.numbers is not None else 0
-        if given or feedback.replaces is not None or feedback.chosen_with is not None:
-            make = partial(
-                LongFeedbackRecord, given=given, replaces=feedback.replaces, chosen_with=feedback.chosen_with
-            )
+        given, replaces = example.given if self.state.model.numbers is not None else 0, feedback.replaces
+        if given or replaces is not None or feedback.chosen_with is not None:
+            make = partial(LongFeedbackRecord, given=given, replaces=replaces, chosen_with=feedback.chosen_with)
         record = make(
             at_milliseconds=at_milliseconds,
             label=feedback.label,
@@ -224,9 +223,8 @@ class Tenant:
             key_id=feedback.key_id,
             request_id=feedback.request_id,
         )
-        fingerprint = fingerprint_of(record) if feedback.feedback_id is not None else ""
-        replaces = feedback.replaces.version if feedback.replaces else ""
-        return Draft(encode(record), feedback.feedback_id, fingerprint, 0, feedback.prediction_id, replaces)
+        fingerprint, replaced = fingerprint_of(record) if feedback.feedback_id else "", replaces and replaces.version
+        return Draft(encode(record), feedback.feedback_id, fingerprint, 0, feedback.prediction_id, replaced or "")
 
     def _new_names(self, example: Example) -> Sequence[str]:
         """Return a name per feature, empty where the log has it already; () if it has all."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.preparation import prepare_sets
-from experiments.quality import costs
+from experiments.quality import costs, review_curve
 from experiments.quality.defaults import HEADS, compare_defaults
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.rivals.bogofilter import is_installed
@@ -33,6 +33,7 @@ def main() -> int:
     option("--ratios", type=_names, metavar="RATIO,...", help=f"some of {', '.join(RATIOS)}; writes nothing into docs")
     option("--processes", type=int, metavar="N", help="how many run side by side; default: one for each processor")
     option("--defaults", action="store_true", help="only compare the settings of new tenants with those of before")
+    option("--review", action="store_true", help="only compare labels by the review policy with random ones")
     option("--work", type=Path, help="where sets and results are kept for the next run")
     chosen = parser.parse_args()
     sizes = QUICK if chosen.quick else WHOLE
@@ -42,6 +43,11 @@ def main() -> int:
     work = chosen.work or ROOT / "build" / ("quality-quick" if chosen.quick else "quality")
     if chosen.defaults:
         return print_defaults(sizes, work)
+    if chosen.review:
+        is_whole = sizes == WHOLE and not any(streams()[name].source.absent() for name in review_curve.STREAMS)
+        points = play_reviews(sizes, sizes.streams, work, chosen.processes)
+        section = {review_curve.CURVE: review_curve.section(points)}
+        return publish(PAGE, section, list(review_curve.targets(points)), write=is_whole)
     results = measure(sizes, work, chosen.processes)
     found = [] if sizes.examples else list(targets(results))  # a beginning of a stream meets none
     parts = sections(results, found)
@@ -62,6 +68,17 @@ def print_defaults(sizes: Sizes, work: Path) -> int:
         print("|", " | ".join(row), "|", flush=True)
         worse = worse or LOST in row[-1]
     return int(worse)
+
+
+def play_reviews(sizes: Sizes, names: Sequence[str], work: Path, processes: int | None) -> list[review_curve.Point]:
+    """Play the streams on which the review policy is measured."""
+    chosen = [name for name in review_curve.STREAMS if name in names and not streams()[name].source.absent()]
+    prepare_sets(dict.fromkeys(streams()[name].source.name for name in chosen), {}, work, sizes.examples, processes)
+    planned = review_curve.tasks(chosen, sizes.ratios, work, sizes.examples)
+    found: Sequence[list[review_curve.Point]] = list(
+        run(planned, work / "results", processes)[review_curve.CURVE].values()
+    )
+    return [point for points in found for point in points]
 
 
 def _names(text: str) -> list[str]:
@@ -85,6 +102,7 @@ def measure(sizes: Sizes, work: Path, processes: int | None) -> Results:
     stored = dict.fromkeys(streams()[name].source.name for name in names if not streams()[name].given)
     prepare_sets(stored, {}, work, sizes.examples, processes)
     outcomes: Sequence[Outcome] = list(run(tasks(sizes, names, work), work / "results", processes)[STUDY].values())
+    reviews = play_reviews(sizes, names, work, processes)
     timed = TREC in names and sizes.examples is None
     if timed:
         log("timing features")
@@ -93,6 +111,7 @@ def measure(sizes: Sizes, work: Path, processes: int | None) -> Results:
         costs={"url": costs.url_cost(), "mail": costs.mail_cost()} if timed else {},
         peaks={shape: costs.peak_ratio(shape) for shape in costs.SHAPES} if timed else {},
         absent=absent,
+        reviews=reviews,
         machine=machine.facts("2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from statistics import median
 
+from experiments.quality import review_curve
 from experiments.quality.contenders import OURS, SPARSE, WEIGHT
 from experiments.quality.costs import Cost
 from experiments.quality.significance import EVEN, LOST, WON
@@ -32,6 +33,7 @@ class Results:
     costs: dict[str, Cost]  # of a URL and a mail; empty if they were not measured
     peaks: dict[str, float]
     absent: list[str]  # sentences on streams and contenders that are missing
+    reviews: list[review_curve.Point]
 
     @property
     def played(self) -> list[Outcome]:
@@ -72,6 +74,7 @@ def targets(results: Results) -> Iterator[Target]:
     for bound, text, bar, value, unit in wanted:
         if value is not None:  # with two decimals: near 100% three digits are too few
             yield replace(bound(text, bar, value, unit), measured=f"{value:.2f}{unit}")
+    yield from review_curve.targets(results.reviews)
     if results.costs:
         url, mail = (results.costs[name].ratio for name in COSTS)
         yield at_most("A URL to features and score, beside urlsplit and tldextract", URL_RATIO, url)
@@ -101,6 +104,7 @@ def sections(results: Results, found: Sequence[Target]) -> dict[str, str]:
             ("points of balanced accuracy lost", lambda at: shown(results.lost_by_sparsity(*at), "+.2f", missing="-")),
         ),
         "cold": "\n\n".join(_cold_tables(results)),
+        "review": review_curve.section(results.reviews) if results.reviews else "Not played in this run.",
         "costs": _cost_table(results),
     }
 

@@ -3,6 +3,9 @@
 The scores are those just before an example was learnt (test, then train). Older ones fade. From the histograms follow a
 threshold, which is chosen again whenever they have changed by some per cent, and a table of probabilities.
 
+A label of a prediction that was chosen for review with the probability p stands for 1/p inputs. It weighs 1/p, beside
+the mean of these weights; otherwise the histograms would be those of what is reviewed.
+
 Only sums, products, quotients and comparisons are used, so replicas choose the same threshold at the same label.
 """
 
@@ -30,11 +33,14 @@ INNER = 16  # bins on each side of 0; if nearly all scores lie in these, the ran
 OUTSIDE = 0.01  # share of the labels that may lie outside of them
 LEAST_SCALE, LARGEST_SCALE = 2.0**-20, 2.0**40
 LARGEST_WEIGHT = 1e100
+LARGEST_RATIO = 100.0  # of the weight of a label to the mean, and of the mean to that weight
+ROUNDING = 1e-6  # of the mean: labels that were not chosen weigh exactly 1
 LEAST_LABELS = 30  # of each class, before there are probabilities
 BALANCED, ERROR, COST = 0, 1, 2
 OBJECTIVES = ("balanced", "error", "cost")
 
-# Positions in the array; of those with two places, the second one is for anomalies.
+# Positions in the array; of those with two places, the second one is for anomalies. ANOMALIES and LABELS count inputs:
+# a label counts for as many as it stands for.
 THRESHOLD, SCALE, CHANGED, ANOMALIES, LABELS = 0, 1, 2, 3, 4
 SEEN, WEIGHT, MASS = 5, 7, 9  # labels of the class; the weight of the next one; the faded number of labels
 HEAD = 11
@@ -50,10 +56,19 @@ def new_calibration() -> Floats:
 
 @kernel
 def observe(
-    data: Floats, label: float, score: float, objective: int, cost_positive: float, cost_negative: float
+    data: Floats,
+    label: float,
+    score: float,
+    objective: int,
+    cost_positive: float,
+    cost_negative: float,
+    chosen_with: float,
 ) -> None:
-    """Add the score of one labelled example, and choose the threshold again if it is time."""
-    _observe(data, label, score, objective, cost_positive, cost_negative)
+    """Add the score of one labelled example, and choose the threshold again if it is time.
+
+    `chosen_with` is the probability with which it was chosen for review; 0 if it was not chosen.
+    """
+    _observe(data, label, score, objective, cost_positive, cost_negative, chosen_with)
 
 
 @kernel
@@ -64,12 +79,13 @@ def observe_all(
     objective: int,
     cost_positive: float,
     cost_negative: float,
+    chosen_with: Floats,
     thresholds: Floats,
 ) -> None:
     """Do the same for a batch, in order; fill in the threshold that was in force for each example."""
     for i in range(labels.size):
         thresholds[i] = data[THRESHOLD]
-        _observe(data, labels[i], scores[i], objective, cost_positive, cost_negative)
+        _observe(data, labels[i], scores[i], objective, cost_positive, cost_negative, chosen_with[i])
 
 
 @kernel
@@ -112,30 +128,59 @@ def interpolated(table: Sequence[float], score: float) -> float:
     return table[below] + (place - below) * (table[below + 1] - table[below])
 
 
+def share_of_anomalies(data: Floats) -> float:
+    """Return the estimated share of anomalies among all inputs."""
+    return (data.item(ANOMALIES) + 1.0) / (data.item(LABELS) + 2.0)
+
+
 @inlined
 def _observe(
-    data: Floats, label: float, score: float, objective: int, cost_positive: float, cost_negative: float
+    data: Floats,
+    label: float,
+    score: float,
+    objective: int,
+    cost_positive: float,
+    cost_negative: float,
+    chosen_with: float,
 ) -> None:
     if math.isnan(score):
         return
     c = int(label > 0.0)
+    mean = _mean_weight(data, chosen_with)
+    inputs = mean if chosen_with <= 0.0 else min(max(1.0 / chosen_with, mean / LARGEST_RATIO), mean * LARGEST_RATIO)
+    weight = inputs / mean
     data[SEEN + c] += 1.0
     fading = FADING[objective][0 if data[SEEN + c] <= data[SEEN + 1 - c] else 1]
-    data[ANOMALIES] = SHARE_FADING * data[ANOMALIES] + c
-    data[LABELS] = SHARE_FADING * data[LABELS] + 1.0
-    data[MASS + c] = fading * data[MASS + c] + 1.0
+    data[ANOMALIES] = SHARE_FADING * data[ANOMALIES] + inputs * c
+    data[LABELS] = SHARE_FADING * data[LABELS] + inputs
+    data[MASS + c] = fading * data[MASS + c] + weight
     data[WEIGHT + c] /= fading  # instead of fading all bins
     first = HEAD + c * BINS
     if data[WEIGHT + c] > LARGEST_WEIGHT:
         for b in range(first, first + BINS):
             data[b] /= data[WEIGHT + c]
         data[WEIGHT + c] = 1.0
-    data[first + _bin(score / data[SCALE])] += data[WEIGHT + c]
-    data[CHANGED] += 1.0 / (data[MASS + c] + PRIOR)
+    data[first + _bin(score / data[SCALE])] += data[WEIGHT + c] * weight
+    data[CHANGED] += weight / (data[MASS + c] + PRIOR)
     if data[CHANGED] >= CHANGE and min(data[SEEN], data[SEEN + 1]) > 0.0:
         data[CHANGED] = 0.0
         _fit_range(data)
         data[THRESHOLD] = _best_threshold(data, objective, cost_positive, cost_negative)
+
+
+@inlined
+def _mean_weight(data: Floats, chosen_with: float) -> float:
+    """Return how many inputs a label has stood for lately, on average: the faded inputs beside the faded labels."""
+    left, power, faded = int(data[SEEN] + data[SEEN + 1]), SHARE_FADING, 1.0
+    if left == 0:
+        return 1.0 / chosen_with if chosen_with > 0.0 else 1.0
+    while left > 0:  # faded = SHARE_FADING ** left, with products only
+        if left & 1:
+            faded *= power
+        power *= power
+        left >>= 1
+    mean = data[LABELS] * (1.0 - SHARE_FADING) / (1.0 - faded)
+    return 1.0 if abs(mean - 1.0) <= ROUNDING else mean
 
 
 @inlined

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.storage.redis_keys import SHARDS
-from app.tenants.kept_predictions import WRITE_SECONDS
+from app.tenants.predictions.kept_predictions import WRITE_SECONDS
 from kernels.arrays import Floats, Ints
 from load_tests.cluster.nodes import SLOT_OF_SHARD, SLOTS
 from load_tests.harness.sizes import SEED

@@ -24,10 +24,11 @@ from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
-from app.tenants.kept_predictions import KeptPrediction, ReadRaw
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
+from app.tenants.predictions.blocks import Kept, KeptPrediction
+from app.tenants.predictions.kept_predictions import ReadRaw
 from app.tenants.readiness import Part, Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
@@ -292,16 +293,16 @@ class FakePending:
         self._inputs: dict[tuple[str, str], RawInput] = {}
         self.full = False
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> Kept | None:
         if self.full:
             return None
         prediction_id = f"kept-{len(self._kept)}"
         if raw is not None and tenant.state.config.values["keep_inputs"] == "all":
             self._inputs[tenant.name, prediction_id] = RawInput(*raw())
         self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
-        return prediction_id
+        return Kept(prediction_id)
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]
 
     async def give_way(self) -> None:

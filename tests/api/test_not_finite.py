@@ -4,7 +4,8 @@ import pytest
 
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
-from app.learning.state import TenantState, advance_all
+from app.learning.replay import advance_all
+from app.learning.state import TenantState
 from tests.api.conftest import Service
 from tests.api.exchanges import exchange
 from tests.security.forged_models import with_all_weights

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from app.learning.names import BIAS_KEY
+from app.learning.parts.names import BIAS_KEY
 from experiments.examples import joined
 from experiments.paper import drift
 from experiments.paper.drift import Drifting

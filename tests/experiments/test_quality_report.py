@@ -10,6 +10,7 @@ from experiments.quality import verdicts
 from experiments.quality.contenders import OURS, SPARSE, WEIGHT
 from experiments.quality.costs import Cost
 from experiments.quality.report import Results, optima_table, sections, summary_table, targets
+from experiments.quality.review_curve import Point, Reviewed
 from experiments.quality.scenarios import ONLINE, SCRIPTS
 from experiments.quality.significance import Comparison
 from experiments.quality.streams import NATURAL, PDD
@@ -50,6 +51,10 @@ def results() -> Results:
         costs={"url": Cost(15.0, 10.0, 60.0), "mail": Cost(4000.0, 1000.0, 10_000.0)},
         peaks={"words": 9.0, "HTML": 11.0},
         absent=["bogofilter is missing."],
+        reviews=[
+            Point(PDD, "1:99", 0.03, Reviewed(500, 40, 0.9), Reviewed(600, 6, 0.8), Reviewed(2400, 24, 0.91)),
+            Point(PDD, "1:19", 0.03, Reviewed(500, 90, 0.93), Reviewed(600, 30, 0.9), Reviewed(2400, 120, 0.92)),
+        ],
     )
 
 
@@ -65,6 +70,8 @@ def test_a_target_is_met_or_not(results: Results) -> None:
 def test_the_page_has_every_section(results: Results) -> None:
     page = filled(DOCS / "quality.md", sections(results, list(targets(results))))
     for text in (
+        "| pdd | 1:99 | 3 | 90.0 | 80.0 | 91.0 | 500 (40) | 600 (6) | 2,400 (24) | **no** |",
+        "| pdd | 1:19 | 3 | 93.0 | 90.0 | 92.0 | 500 (90) | 600 (30) | 2,400 (120) | yes |",
         "| pdd | natural | VW | 80.00 | 90.00 | < 0.001 | won |",
         "| pdd | VW | 80.00 | 90.00 | 0.010 | **lost** |",
         "| **Sluice** | 96.90 | 3.10 |",

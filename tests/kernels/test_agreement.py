@@ -10,7 +10,7 @@ import pytest
 from app.learning.config import DEFAULTS, WITH_COSTS, config_of
 from app.learning.example import example_of
 from app.learning.model import Model
-from app.learning.names import BIAS_NAME
+from app.learning.parts.names import BIAS_NAME
 from kernels.feature_hash import key_of
 from kernels.learner.options import SCHEDULES
 from kernels.learner.totals import SCALE

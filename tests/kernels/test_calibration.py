@@ -16,10 +16,15 @@ def stream(seed: int, examples: int, share: float, distance: float, spread: floa
 
 
 def observed(
-    labels: Floats, scores: Floats, objective: int = kernel.BALANCED, costs: tuple[float, float] = (1.0, 1.0)
+    labels: Floats,
+    scores: Floats,
+    objective: int = kernel.BALANCED,
+    costs: tuple[float, float] = (1.0, 1.0),
+    chosen_with: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     data, thresholds = kernel.new_calibration(), np.empty(labels.size)
-    kernel.observe_all(data, labels, scores, objective, *costs, thresholds)
+    chosen = np.zeros(labels.size) if chosen_with is None else chosen_with
+    kernel.observe_all(data, labels, scores, objective, *costs, chosen, thresholds)
     return data, thresholds
 
 
@@ -46,8 +51,43 @@ def test_one_by_one_is_the_same_as_a_batch() -> None:
     singly = kernel.new_calibration()
     for i in range(labels.size):
         assert singly[kernel.THRESHOLD] == thresholds[i]
-        kernel.observe(singly, labels[i], scores[i], kernel.BALANCED, 1.0, 1.0)
+        kernel.observe(singly, labels[i], scores[i], kernel.BALANCED, 1.0, 1.0, 0.0)
     assert (singly == data).all()
+
+
+@pytest.mark.parametrize("first", [0.0, 0.004, 1.0])
+def test_labels_of_chosen_predictions_weigh_as_in_the_naive_twin(first: float) -> None:
+    labels, scores = stream(8, 500, 0.2, 0.5)
+    chosen_with = np.random.default_rng(8).choice([0.0, 1e-7, 0.002, 0.01, 0.5, 1.0], labels.size)
+    chosen_with[0] = first
+    twin = Calibration()
+    for label, score, probability in zip(labels.tolist(), scores.tolist(), chosen_with.tolist(), strict=True):
+        twin.observe(label, score, probability)
+    data, _ = observed(labels, scores, chosen_with=chosen_with)
+    assert data[kernel.THRESHOLD] == twin.threshold
+    table = np.empty(kernel.BINS)
+    kernel.fill_probabilities(data, table)
+    assert table == pytest.approx(twin.probabilities(), rel=1e-6)
+
+
+def test_labels_that_were_all_chosen_with_the_same_probability_count_as_if_they_were_not_chosen() -> None:
+    labels, scores = stream(9, 5000, 0.1, 0.5)
+    plain, _ = observed(labels, scores)
+    chosen, _ = observed(labels, scores, chosen_with=np.full(labels.size, 0.25))
+    assert chosen[kernel.THRESHOLD] == plain[kernel.THRESHOLD]
+    assert chosen[kernel.HEAD :] == pytest.approx(plain[kernel.HEAD :], rel=1e-6)
+    assert chosen[kernel.LABELS] == pytest.approx(4.0 * plain[kernel.LABELS], rel=1e-6)
+
+
+def test_weights_find_the_threshold_of_all_inputs_from_labels_around_it() -> None:
+    labels, scores = stream(10, 200_000, 0.05, 0.5)
+    _, all_thresholds = observed(labels, scores)
+    probability = np.where(np.abs(scores + 0.2) < 0.3, 0.2, np.where(scores > 0.1, 0.2, 0.01))
+    some = np.random.default_rng(11).random(labels.size) < probability
+    _, weighted = observed(labels[some], scores[some], chosen_with=probability[some])
+    _, naive = observed(labels[some], scores[some])
+    best = all_thresholds[-1]
+    assert abs(np.median(weighted[-2000:]) - best) < 0.5 * abs(np.median(naive[-2000:]) - best)
 
 
 def test_weights_never_overflow() -> None:

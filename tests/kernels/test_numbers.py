@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.learning.config import config_of
-from app.learning.numbers import Numbers
+from app.learning.parts.numbers import Numbers
 from kernels.arrays import Floats, Ints, Keys
 from kernels.examples import numbers as kernel
 from kernels.examples.canonical import canonical_batch

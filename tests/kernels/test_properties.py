@@ -10,7 +10,7 @@ from app.learning.config import Value, config_of
 from app.learning.errors import BadExample
 from app.learning.example import Example, Examples, example_of
 from app.learning.model import FULL_VALUE, Model
-from app.learning.names import BIAS_KEY
+from app.learning.parts.names import BIAS_KEY
 from kernels.learner.totals import BIAS
 from kernels.registry import ALGORITHMS, load
 from tests.streams import named, random_stream

@@ -19,7 +19,7 @@ from app.learning.events import (
     TenantConfigured,
 )
 from app.learning.example import example_of
-from app.learning.state import replay
+from app.learning.replay import replay
 from kernels.registry import ALGORITHMS, load
 
 FILE = Path(__file__).parent / "golden.json"

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of, example_of_json
-from app.learning.names import Names
+from app.learning.parts.names import Names
 from app.learning.prequential import Confusion
-from app.learning.state import BATCH_EVENTS, TenantState, advance, advance_all, apply, replay
+from app.learning.replay import BATCH_EVENTS, advance_all, replay
+from app.learning.state import TenantState, advance, apply
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import random_log
 

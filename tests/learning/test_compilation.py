@@ -9,7 +9,8 @@ from app.learning.events import FeaturesRemoved, FeedbackGiven, Served, TenantCo
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.snapshot.state_copy import copy_state, allocate_for
 from app.learning.snapshot.model_file import decode, encode
-from app.learning.state import TenantState, advance, advance_all
+from app.learning.replay import advance_all
+from app.learning.state import TenantState, advance
 from app.storage.event_codec import FeedbackRecord, decode as decode_event, encode as encode_event, packed_values
 
 from app.learning.summary import top_weights

@@ -51,6 +51,11 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "keep_inputs": ("arow", ["none", "review", "all"], [None, True, "", "some", 1, []]),
     "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
     "numbers": ("arow", ["raw", "encoded"], [*CHOICE_REFUSED, True, "Encoded"]),
+    "review_uncertain": ("arow", [0, 0.0], [*NUMBERS_REFUSED, None, -0.1, 1.1]),
+    "review_flagged": ("arow", [0, 0.0], [*NUMBERS_REFUSED, None, -0.1, 1.1]),
+    "review_random": ("arow", [0, 0.0, 1e-6, 0.5, 1], [*NUMBERS_REFUSED, None, -0.1, 1e-7, 1.1]),
+    "review_band": ("arow", [0, 0.05, 1], [*NUMBERS_REFUSED, None, -0.1, 1.1]),
+    "reviews_per_day": ("arow", [None, 0.001, 200, 1e9], [*NUMBERS_REFUSED, 0, -1, 1.1e9]),
     "featurizer": ("arow", list(FEATURIZERS), [*WHOLE_REFUSED, FEATURIZERS[-1] + 1]),
 }
 ACCEPTED = [(name, algorithm, value) for name, (algorithm, fine, _) in CASES.items() for value in fine]

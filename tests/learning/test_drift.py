@@ -12,9 +12,10 @@ from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
 from app.learning.prequential import Prequential
+from app.learning.replay import advance_all, replay
 from app.learning.snapshot.model_file import decode, dump, encode, load
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, advance_all, apply, replay
+from app.learning.state import TenantState, apply
 from kernels.arrays import Floats
 from kernels.evaluation import drift as place
 from tests.learning.logs import random_log

@@ -5,12 +5,12 @@ import sys
 import msgspec
 
 from app.learning.events import LabelRetracted, RetractionMade
-from app.learning.state import replay
+from app.learning.replay import replay
 from tests.learning.golden import FILE, TAKEN_BACK, digests, golden_log
 
 GOLDEN = msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
 ON_A_GENERIC_PROCESSOR = """
-from app.learning.state import replay
+from app.learning.replay import replay
 from tests.learning.golden import golden_log
 print(*(replay(golden_log(name)).digest for name in ("cs-ssol", "ftrl", "cs-sol, numbers encoded, threshold auto")))
 """

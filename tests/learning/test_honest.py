@@ -11,8 +11,9 @@ from app.learning.example import example_of
 from app.learning.honest.counts import HonestCounts, decode_honest, encode_honest
 from app.learning.honest.curve import curve_of, target_of
 from app.learning.honest.figures import HonestRates, figures
+from app.learning.replay import advance_all, replay
 from app.learning.snapshot.model_file import dump, load
-from app.learning.state import TenantState, advance_all, apply, replay
+from app.learning.state import TenantState, apply
 from kernels.evaluation import curve, honest
 
 TARGET: dict[str, Value] = {"target": "false_positive_rate", "target_value": 0.05}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.learning import names as module
-from app.learning.names import BIAS_KEY, BIAS_NAME, Names, Run
+from app.learning.parts import names as module
+from app.learning.parts.names import BIAS_KEY, BIAS_NAME, Names, Run
 from kernels.arrays import Keys
 from kernels.feature_hash import key_of
 

@@ -9,10 +9,11 @@ from app.learning.config import config_of
 from app.learning.errors import BadSnapshot
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, example_of, example_of_json, examples_of_json, joined
-from app.learning.numbers import describe, name_of_weight
+from app.learning.parts.numbers import describe, name_of_weight
+from app.learning.replay import advance_all, replay
 from app.learning.snapshot.model_file import dump, load
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, advance_all, apply, replay
+from app.learning.state import TenantState, apply
 from app.learning.summary import top_weights
 from kernels.arrays import Floats
 from tests.learning.logs import random_log

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from app.learning.errors import BadExample, BadSetting
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import example_of, example_of_json, examples_of_json
-from app.learning.state import TenantState, apply, replay
+from app.learning.replay import replay
+from app.learning.state import TenantState, apply
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 from tests.streams import named, random_stream

@@ -25,15 +25,20 @@ class Calibration:
     histograms: list[Floats] = field(default_factory=lambda: [np.zeros(BINS), np.zeros(BINS)])
     seen: list[int] = field(default_factory=lambda: [0, 0])
     labels: list[int] = field(default_factory=list)
+    inputs: list[float] = field(default_factory=list)  # for which each label stands
 
-    def observe(self, label: float, score: float) -> None:
+    def observe(self, label: float, score: float, chosen_with: float = 0.0) -> None:
         c = int(label > 0)
+        fading = 0.9995 ** np.arange(len(self.labels))[::-1]
+        mean = float(fading @ np.array(self.inputs) / fading.sum()) if self.inputs else 1.0 / (chosen_with or 1.0)
+        self.inputs.append(float(np.clip(1.0 / chosen_with, mean / 100.0, mean * 100.0)) if chosen_with else mean)
+        weight = self.inputs[-1] / mean
         self.seen[c] += 1
         self.labels.append(c)
         self.histograms[c] *= FADING[self.objective][self.seen[c] > self.seen[1 - c]]
         place = (score / self.scale + EDGE) / (2 * EDGE) * BINS
-        self.histograms[c][int(np.clip(place, 0, BINS - 1))] += 1.0
-        self.changed += 1.0 / (self.histograms[c].sum() + 3.0)
+        self.histograms[c][int(np.clip(place, 0, BINS - 1))] += weight
+        self.changed += weight / (self.histograms[c].sum() + 3.0)
         if self.changed >= 0.02 and min(self.seen) > 0:
             self.changed = 0.0
             self._fit_range()
@@ -41,7 +46,7 @@ class Calibration:
 
     @property
     def share(self) -> float:
-        weights = 0.9995 ** np.arange(len(self.labels))[::-1]
+        weights = np.array(self.inputs) * 0.9995 ** np.arange(len(self.labels))[::-1]
         return float((weights @ np.array(self.labels) + 1.0) / (weights.sum() + 2.0))
 
     def density(self, c: int) -> Floats:

@@ -18,10 +18,10 @@ from app.storage.redis_keys import keys_of
 from app.storage.review.queue import QueueLimits, ReviewQueueStore
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import LogReplaced
-from app.tenants.kept_predictions import Chooser, KeptPredictions
+from app.tenants.predictions.kept_predictions import KeptPredictions
 from app.tenants.registry import Tenants
 from app.tenants.tenant import Feedback, Tenant, Verdict
-from tests.reviews import Available
+from tests.reviews import Available, Chooser, GivenChoice
 from tests.servers import Server
 from tests.tenants.workers import feedback, worker
 
@@ -52,7 +52,7 @@ class Desk:
         verdicts = [Verdict(1 if score > 0 else -1, score, 0, "cs-sol") for score in scores]
         ids = self.kept.keep_all(self.tenant, [b'{"features":{"a":1}}'] * len(scores), verdicts)
         await self.kept.write()
-        return [each for each in ids if each is not None]
+        return [each.prediction_id for each in ids if each is not None]
 
     async def label(self, prediction_id: str) -> None:
         kept = await self.kept.recall("acme", prediction_id)
@@ -76,7 +76,7 @@ async def working(store: Server, folder: Path, choose: Chooser = anomalies) -> A
         tenant = await tenants.hold("acme")
         tenant.counter = telemetry.tenants.of("acme")
         predictions = PredictionStore(connection, 60, 1000, review=LIMITS)
-        kept = KeptPredictions(predictions, Available(), enabled=True, telemetry=telemetry, choose=choose)
+        kept = KeptPredictions(predictions, Available(), enabled=True, telemetry=telemetry, choice=GivenChoice(choose))
         queue = ReviewQueue(ReviewQueueStore(connection, LIMITS), telemetry.tenants, LIMITS)
         yield Desk(tenants, tenant, kept, queue, telemetry, connection)
     await connection.aclose()

@@ -10,10 +10,11 @@ from app.api.schemas.tenants import TenantResponse
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeaturesRemoved, FeedbackGiven, TenantConfigured
 from app.learning.example import Example, example_of
+from app.learning.replay import advance_all
 from app.learning.snapshot.chunks import Data
 from app.learning.snapshot.model_file import MAGIC, Chunk, _hash, _rebuild, dump, encode, load, read_header
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, advance_all
+from app.learning.state import TenantState
 from app.learning.summary import top_weights
 
 Pieces = list[tuple[str, int, bytes]]

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.learning.state import TenantState, replay
+from app.learning.replay import replay
+from app.learning.state import TenantState
 from tests.learning.logs import random_log
 from tests.security.forged_models import Pieces, build_model, exercise, split_model, with_all_weights, with_header
 from tests.security.raw_http import BINARY_TYPE, Response, assert_refused, post, send

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.storage.client import Connection
-from app.storage.predictions import PredictionStore
+from app.storage.predictions import PredictionStore, Written
 from app.storage.redis_keys import keys_of
 from app.storage.review.queue import MOST_UNSURE, Leased, LeaseEnded, NotLeased
 from tests.servers import cluster
@@ -190,7 +190,7 @@ async def test_a_full_queue_drops_the_least_valuable(connection: Connection) -> 
     desk = await Desk(connection, items=3).create()
     cheap, dear, chance = await desk.add(uncertain(1.0), uncertain(9.0), at_random())
     (dropped,) = await desk.predictions.write([desk.block(uncertain(2.0), uncertain(3.0))[0]])
-    assert dropped == 2
+    assert dropped == Written(2, None)
     assert await desk.sizes() == (3, 0)
     left = await desk.lease("aa", 5)
     assert left[0] == dear

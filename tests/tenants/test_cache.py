@@ -11,8 +11,8 @@ import pytest
 
 from app.learning.errors import BadSetting, BadSnapshot
 from app.learning.example import example_of
-from app.learning.first_settings import settings_of_new_tenants
-from app.learning.names import Names
+from app.learning.first_settings import REVIEW, settings_of_new_tenants
+from app.learning.parts.names import Names
 from app.storage.event_codec import ConfigRecord, FeedbackRecord
 from app.storage.redis_keys import keys_of
 from app.tenants.errors import TenantExists, TenantUnknown, TooManyTenants, UpdateVetoed
@@ -81,10 +81,10 @@ async def test_first_settings_are_the_first_event_whichever_worker_is_first(stor
 
 
 async def test_a_new_tenant_has_the_settings_for_new_tenants_and_the_newest_featurizer() -> None:
-    new = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto", "keep_inputs": "review"}
+    new = {"algorithm": "cs-sol", "numbers": "encoded", "threshold": "auto", **REVIEW}
     assert Rules().first_settings == new, "without a featurizer, as long as there is one version"
     assert settings_of_new_tenants(newest=2) == {**new, "featurizer": 2}
-    assert settings_of_new_tenants("cs-ssol") == {"numbers": "encoded", "threshold": "auto", "keep_inputs": "review"}
+    assert settings_of_new_tenants("cs-ssol") == {"numbers": "encoded", "threshold": "auto", **REVIEW}
 
 
 async def test_unknown_tenants_are_not_created_without_auto_create(store: Server, tmp_path: Path) -> None:

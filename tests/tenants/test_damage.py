@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.learning.state import TenantState, advance_all
+from app.learning.replay import advance_all
+from app.learning.state import TenantState
 from app.storage.event_codec import FeedbackRecord, decode, decode_record, fingerprint_of
 from app.storage.event_log import EventLog
 from app.storage.redis_keys import keys_of

@@ -11,9 +11,10 @@ from app.learning.review import Chosen
 from app.storage.client import connect
 from app.storage.predictions import PredictionStore
 from app.storage.review.inputs import InputStore, RawInput
-from app.tenants import kept_predictions
-from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.predictions import kept_predictions
+from app.tenants.predictions.kept_predictions import KeptPredictions
 from app.tenants.registry import Tenants, cancel_all
+from tests.reviews import GivenChoice
 from tests.servers import Server
 from tests.tenants.test_kept_predictions import Status
 from tests.tenants.workers import feedback, worker
@@ -36,7 +37,7 @@ async def predictions_of(
     connection, chosen = connect(url), iter(choices)
     store = PredictionStore(connection, 60, 10_000, most_bytes)
     kept = KeptPredictions(
-        store, Status(), enabled=True, choose=lambda *_: next(chosen, None), inputs=InputStore(connection)
+        store, Status(), enabled=True, choice=GivenChoice(lambda *_: next(chosen, None)), inputs=InputStore(connection)
     )
     work = asyncio.create_task(kept.run())
     yield kept
@@ -46,9 +47,9 @@ async def predictions_of(
 
 async def keep(tenants: Tenants, kept: KeptPredictions, setting: str, raw: RawInput) -> str:
     tenant = await tenants.configure("acme", {"keep_inputs": setting})
-    prediction_id = kept.keep(tenant, b"{}", tenant.predict(feedback(1).example), lambda: raw)
-    assert prediction_id is not None
-    return prediction_id
+    found = kept.keep(tenant, b"{}", tenant.predict(feedback(1).example), lambda: raw)
+    assert found is not None
+    return found.prediction_id
 
 
 @pytest.mark.parametrize("raw", [URL, MAIL, RawInput("text", ""), RawInput("email", "Subject: \u00e9\n\n")])

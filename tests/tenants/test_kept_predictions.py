@@ -11,9 +11,10 @@ import pytest
 from app.storage.client import connect
 from app.storage.predictions import PredictionStore
 from app.storage.redis_keys import keys_of
-from app.tenants import kept_predictions
 from app.tenants.errors import PredictionExpired
-from app.tenants.kept_predictions import KeptPrediction, KeptPredictions
+from app.tenants.predictions import kept_predictions
+from app.tenants.predictions.blocks import EARLIER_HEAD, KeptPrediction
+from app.tenants.predictions.kept_predictions import KeptPredictions
 from app.tenants.registry import Tenants, cancel_all
 from app.tenants.tenant import Tenant, Verdict
 from tests.servers import Server
@@ -45,9 +46,9 @@ async def pending_of(url: str, status: Status | None = None, *, enabled: bool = 
 
 async def kept(tenants: Tenants, pending: KeptPredictions, given: bytes, name: str = "acme") -> str:
     tenant = await tenants.hold(name)
-    prediction_id = pending.keep(tenant, given, tenant.predict(feedback(1).example))
-    assert prediction_id is not None
-    return prediction_id
+    found = pending.keep(tenant, given, tenant.predict(feedback(1).example))
+    assert found is not None
+    return found.prediction_id
 
 
 async def test_a_prediction_is_found_here_at_once_and_elsewhere_soon(store: Server, tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ async def test_predictions_kept_together_are_found_each_by_its_id(
 
 
 def keep(pending: KeptPredictions, tenant: Tenant, given: list[bytes], verdict: Verdict) -> list[str]:
-    ids = pending.keep_all(tenant, given, [verdict] * len(given))
-    return [each for each in ids if each is not None]
+    found = pending.keep_all(tenant, given, [verdict] * len(given))
+    return [each.prediction_id for each in found if each is not None]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ async def test_a_prediction_belongs_to_its_tenant(store: Server, tmp_path: Path)
 
 async def test_a_prediction_that_an_earlier_version_kept_is_found(store: Server) -> None:
     block, given = "0123456789ab-1", [b"first", b"second"]
-    heads = [kept_predictions.EARLIER_HEAD.pack(0x51BF, len(each), 1, 0.5, 7, 1_700_000_000_000) for each in given]
+    heads = [EARLIER_HEAD.pack(0x51BF, len(each), 1, 0.5, 7, 1_700_000_000_000) for each in given]
     with store.client() as client:
         client.set(f"{keys_of('acme').pending}:{block}", heads[0] + given[0] + heads[1] + given[1])
     async with pending_of(store.url) as pending:

@@ -10,9 +10,10 @@ import pytest
 
 from app.learning.errors import ModelNotFinite
 from app.learning.events import FeedbackGiven
+from app.learning.replay import advance_all, replay
 from app.learning.snapshot.model_file import dump, load
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, advance_all, replay
+from app.learning.state import TenantState
 from app.storage.redis_keys import keys_of
 from app.tenants import snapshotter
 from app.tenants.registry import Tenants

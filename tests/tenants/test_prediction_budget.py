@@ -9,8 +9,8 @@ from app.storage.client import connect
 from app.storage.memory import NodeMemory
 from app.storage.predictions import PredictionStore
 from app.telemetry.counters import Telemetry
-from app.tenants.kept_predictions import KeptPredictions
-from app.tenants.prediction_budget import HIGH, LOW, PredictionBudget, level_of
+from app.tenants.predictions.kept_predictions import KeptPredictions
+from app.tenants.predictions.prediction_budget import HIGH, LOW, PredictionBudget, level_of
 from tests.servers import Server
 from tests.tenants.test_kept_predictions import Status
 from tests.tenants.workers import feedback, worker

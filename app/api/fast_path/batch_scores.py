@@ -10,6 +10,7 @@ from app.api.fast_path.inputs import input_bytes, may_exceed_name_limit
 from app.api.fast_path.messages import Prediction, PredictItem
 from app.api.routes.predict import prediction_of
 from app.learning.example import Examples, examples_of_json
+from app.tenants.predictions.blocks import Kept
 from app.tenants.tenant import Tenant, Verdict
 
 MAX_ITEMS = 64
@@ -42,10 +43,10 @@ def predict_together(
         return None
     try:
         verdicts = tenant.predict_all(examples)
-        ids = _keep(backend, tenant, items, given, verdicts)
+        kept = _keep(backend, tenant, items, given, verdicts)
     except Exception:  # noqa: BLE001 - scored alone, the item that caused it gets the error
         return None
-    return [prediction_of(tenant, verdict, kept) for verdict, kept in zip(verdicts, ids, strict=True)]
+    return [prediction_of(tenant, verdict, each) for verdict, each in zip(verdicts, kept, strict=True)]
 
 
 def _examples(items: Sequence[PredictItem], limits: RequestLimits) -> Examples | None:
@@ -67,13 +68,13 @@ def _keep(
     items: Sequence[PredictItem],
     given: Sequence[bytes] | None,
     verdicts: Sequence[Verdict],
-) -> Sequence[str | None]:
+) -> Sequence[Kept | None]:
     keep = [index for index, each in enumerate(items) if each.keep]
     if not keep:
         return [None] * len(items)
     inputs = [input_bytes(items[index]) if given is None else given[index] for index in keep]
-    ids: list[str | None] = [None] * len(items)
+    found: list[Kept | None] = [None] * len(items)
     kept = backend.predictions.keep_all(tenant, inputs, [verdicts[index] for index in keep])
-    for index, prediction_id in zip(keep, kept, strict=True):
-        ids[index] = prediction_id
-    return ids
+    for index, each in zip(keep, kept, strict=True):
+        found[index] = each
+    return found

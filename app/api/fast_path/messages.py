@@ -97,6 +97,7 @@ class Prediction(Struct, frozen=True):
     probability: float | None
     explanation: Sequence[Contribution] = ()
     cut: Sequence[str] | UnsetType = UNSET
+    review_reason: str | UnsetType = UNSET
 
 
 class ServedVerdict(Struct, frozen=True):
@@ -131,6 +132,7 @@ class LearntFeedback(Struct, frozen=True):
     served: ServedVerdict | None
     cut: Sequence[str] | UnsetType = UNSET
     replaced: EarlierLabel | UnsetType = UNSET
+    chosen_with: float | UnsetType = UNSET
 
 
 class Predictions(Struct, frozen=True):

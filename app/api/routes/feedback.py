@@ -58,6 +58,7 @@ NOT_FINITE = "the score is not finite: weights of the model have overflowed"
 ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN}
 
 Parsed = FeedbackItem | Exception
+Given = FeedbackResult | SluiceError
 Resolved = Feedback | LearntFeedback | Exception  # to be learnt, answered already, or refused
 
 
@@ -148,7 +149,9 @@ async def learn_all(
     valid = [each for each in resolved if isinstance(each, Feedback)]
     results = iter(await tenant.give(valid, context) if valid else ())
     answers = [
-        _answer(tenant, each.label, each.served, next(results)) if isinstance(each, Feedback) else each
+        _answer(tenant, each.label, each.served, next(results), each.chosen_with)
+        if isinstance(each, Feedback)
+        else each
         for each in resolved
     ]
     for index, cut in cuts.items():
@@ -273,7 +276,7 @@ def _check_label_rate(backend: Backend, tenant: Tenant, resolved: Resolved) -> R
 
 
 def _answer(
-    tenant: Tenant, label: int, served: Served | None, given: FeedbackResult | SluiceError
+    tenant: Tenant, label: int, served: Served | None, given: Given, chosen_with: float | None = None
 ) -> LearntFeedback | Exception:
     if isinstance(given, Exception):
         return given
@@ -291,5 +294,6 @@ def _answer(
         duplicate=given.duplicate,
         reason=None if outcome.updated else outcome.refused or (NO_LOSS if is_finite else NOT_FINITE),
         served=ServedVerdict(served.label, served.score) if served else None,  # type: ignore[arg-type]  # 1 or -1
+        chosen_with=UNSET if chosen_with is None else chosen_with,
         replaced=EarlierLabel(*msgspec.structs.astuple(outcome.replaced)) if outcome.replaced else UNSET,
     )

@@ -1,6 +1,5 @@
 """POST /predict: score one input."""
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -37,10 +36,12 @@ from app.api.schemas.predictions import (
     PredictResponse,
 )
 from app.learning.example import example_of_json
+from app.learning.review import REASONS
+from app.tenants.predictions.blocks import Kept
 from app.tenants.tenant import Tenant, Verdict
+from kernels.evaluation.review import UNKNOWN
 
 router = APIRouter(route_class=FastRoute, tags=["predict"])
-TIE = 1e-12
 FOR_MAIL = "For message/rfc822. "
 MAIL_BODY = other_body(MAIL, BINARY_SCHEMA, examples.MAIL)
 MAIL_TENANT = parameter("tenant", {"type": "string", "pattern": TENANT_PATTERN}, FOR_MAIL + "The tenant.")
@@ -117,20 +118,23 @@ async def predict_raw_input(backend: Backend, tenant: Tenant, item: PredictItem)
     return prediction_of(tenant, verdict, kept, found.cut)
 
 
-def prediction_of(tenant: Tenant, verdict: Verdict, prediction_id: str | None, cut: Sequence[str] = ()) -> Prediction:
+def prediction_of(tenant: Tenant, verdict: Verdict, kept: Kept | None, cut: Sequence[str] = ()) -> Prediction:
     """Return a verdict as it is answered."""
-    distance = abs(verdict.score - tenant.state.model.threshold)
+    # A person should look at what the policy chose, and where the model has no opinion.
+    if kept is not None and kept.chosen is not None:
+        reason = kept.chosen.reason
+    else:
+        reason = UNKNOWN if tenant.state.has_no_opinion(verdict.score) else 0
     return Prediction(
-        prediction_id,
+        None if kept is None else kept.prediction_id,
         tenant.name,
         verdict.label,  # type: ignore[arg-type]  # 1 or -1
         verdict.score,
         verdict.version,
         verdict.algorithm,
-        # A person should look where the model has no opinion; a score that is not finite is none. The same if its
-        # verdicts are no better than chance.
-        verdict.version == 0 or not TIE <= distance < math.inf or tenant.state.is_poor,
+        reason != 0,
         verdict.probability,
         [Contribution(*each) for each in verdict.contributions] if verdict.contributions else (),
         cut or UNSET,
+        REASONS[reason] if reason else UNSET,
     )

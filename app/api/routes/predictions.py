@@ -21,10 +21,11 @@ from app.api.schemas.predictions import MAX_EXPLAINED, ContributionResponse, Exp
 from app.api.schemas.reasons import shown_input, shown_reasons
 from app.auth.keys import Key
 from app.learning.example import Example
+from app.learning.review import REASONS
 from app.storage.review.inputs import RawInput
 from app.tenants.errors import PredictionExpired
-from app.tenants.kept_predictions import KeptPrediction
 from app.tenants.labels.stored_labels import LabelFilter
+from app.tenants.predictions.blocks import KeptPrediction
 from app.tenants.tenant import Tenant
 
 router = APIRouter(route_class=ApiRoute, tags=["labels"], dependencies=[KnownQuery])
@@ -80,15 +81,18 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
     is_queued: bool = False,
 ) -> PredictionResponse:
     """Return a prediction; one of the review queue has no label, and its model is not built again."""
+    reason = 0
     kept = await _kept(service, held.name, prediction_id)
     labels = [] if is_queued else await _labels(tenants, held.name, prediction_id)
     if kept is not None:
         scored: Example | None = kept_example(decode(kept_decoder, kept.given), service.limits.max_features_per_example)
         label, score, version, at = kept.label, kept.score, kept.version, kept.at_milliseconds
+        chosen_with, reason = kept.chosen_with or None, kept.review_reason
     elif labels:
         first = labels[-1]
         scored = await tenants.labelled_example(held.name, first.version)
         label, score, version, at = first.served_label, first.served_score, None, first.served_at  # type: ignore[assignment]
+        chosen_with = first.chosen_with
     else:
         raise PredictionExpired(prediction_id)
     raw = await service.predictions.recall_input(held.name, prediction_id) if kept is not None else None
@@ -104,6 +108,8 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
         score=score,
         version=version,
         at=at,
+        chosen_with=chosen_with,
+        review_reason=REASONS[reason] or None,  # type: ignore[arg-type]  # one of the names
         features=dict(zip(scored.names, scored.values.tolist(), strict=True)) if scored is not None else None,
         input=await shown_input(raw),
         then=then,

@@ -7,7 +7,7 @@ from pydantic import Field, SkipValidation
 from app.api.schemas.inputs import InputItem
 from app.api.schemas.labels import EarlierLabelResponse
 from app.api.schemas.names import Id, Number, RequestModel, ResponseModel, TenantName, optional
-from app.api.schemas.predictions import NO_CUT, Cut, Label
+from app.api.schemas.predictions import CHOSEN_DESCRIPTION, NO_CUT, ChosenWith, Cut, Label
 from app.api.schemas.problems import ItemErrorResponse
 
 LABEL_DESCRIPTION = "1: anomaly, -1: normal."
@@ -63,6 +63,7 @@ class FeedbackResponse(ResponseModel):
     served: ServedResponse | None
     cut: Cut = NO_CUT
     replaced: EarlierLabelResponse = optional("The first label of the prediction, if this one replaced it.")
+    chosen_with: ChosenWith = optional(CHOSEN_DESCRIPTION)
 
 
 class FeedbackBatchResponse(ResponseModel):

@@ -41,6 +41,9 @@ class LabelResponse(ResponseModel):
     served_label: int | None
     served_score: Number
     served_at: int | None
+    chosen_with: Annotated[
+        float | None, Field(gt=0, le=1, description="The probability with which the review policy chose it, if it did.")
+    ]
     replaced: Annotated[
         EarlierLabelResponse | None, Field(description="The earlier label of the prediction, which this one replaced.")
     ]
@@ -70,6 +73,7 @@ class LabelResponse(ResponseModel):
             served_label=label.served_label,
             served_score=label.served_score,
             served_at=label.served_at_milliseconds,
+            chosen_with=label.chosen_with,
             replaced=EarlierLabelResponse.model_validate(label.replaces) if label.replaces else None,
             retracted=taken_back,
         )

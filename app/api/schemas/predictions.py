@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, SkipValidation
 
 from app.api.schemas.inputs import InputItem
 from app.api.schemas.labels import LabelResponse
-from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName
+from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName, optional
 from app.api.schemas.problems import ItemErrorResponse
 from app.api.schemas.reasons import InputResponse, ReasonResponse
 
@@ -24,6 +24,13 @@ def _check_integer(value: object) -> object:
 Label = Annotated[Literal[1, -1], BeforeValidator(_check_integer)]
 Cut = Annotated[list[str], Field(description="What of the input was not read; absent if all was read.")]
 NO_CUT: Any = Field(default_factory=list)
+CHOSEN_DESCRIPTION = "The probability with which the review policy chose the prediction, if it did."
+ChosenWith = Annotated[float, Field(gt=0, le=1)]
+REASON_DESCRIPTION = (
+    "Why a person should look: the verdict is `uncertain`, `flagged` as an anomaly, part of a `random` sample, or the "
+    "model has no opinion or is no better than chance (`unknown`)."
+)
+ReviewReason = Literal["uncertain", "flagged", "random", "unknown"]
 
 
 class PredictItem(InputItem):
@@ -63,14 +70,13 @@ class PredictResponse(ResponseModel):
     score: Annotated[Number, Field(description="The margin; null if it is not finite.")]
     version: int
     algorithm: str
-    needs_review: Annotated[
-        bool, Field(description="The model has no opinion, or is no better than chance: a person should look.")
-    ]
+    needs_review: Annotated[bool, Field(description="Whether a person should look.")]
     probability: Annotated[
         float | None, Field(ge=0, le=1, description="Of an anomaly; null until there are enough labels.")
     ]
     explanation: Annotated[list[ContributionResponse], Field(default_factory=list)]
     cut: Cut = NO_CUT
+    review_reason: ReviewReason = optional(REASON_DESCRIPTION)
 
 
 class ExplainedResponse(ResponseModel):
@@ -93,6 +99,8 @@ class PredictionResponse(ResponseModel):
     score: Number
     version: Annotated[int | None, Field(description="Of the model that answered; null if the input is not kept.")]
     at: int | None
+    chosen_with: Annotated[ChosenWith | None, Field(description=CHOSEN_DESCRIPTION)]
+    review_reason: Annotated[ReviewReason | None, Field(description="Why the review policy chose it.")]
     features: Annotated[
         dict[str, float] | None, Field(description="What was scored: kept for a while, then only with a label.")
     ]

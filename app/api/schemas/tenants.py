@@ -113,6 +113,11 @@ class TenantSettings(RequestModel):
     )
     featurizer: Whole = ALWAYS
     numbers: Text = ALWAYS
+    review_uncertain: Real = optional("Share of the uncertain predictions that is to be reviewed.")
+    review_flagged: Real = optional("Share of the alarms that is to be reviewed.")
+    review_random: Real = optional("Share of all predictions that is to be reviewed; 0: no review policy.")
+    review_band: Real = optional("Share of all scores that count as uncertain.")
+    reviews_per_day: RealOrNull = optional("How many predictions are to be reviewed in a day; null: no budget.")
 
     @model_validator(mode="before")
     @classmethod

@@ -20,12 +20,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
-from app.learning.events import FeaturesRemoved, FeedbackGiven, Served
 from app.learning.config import Value
+from app.learning.events import FeaturesRemoved, FeedbackGiven, Served
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.honest.curve import curve_of
+from app.learning.replay import advance_all
 from app.learning.snapshot.model_file import dump, load
-from app.learning.state import TenantState, advance_all, apply
+from app.learning.state import TenantState, apply
 from app.learning.summary import top_weights
 from app.storage.embedded.signals import interrupts_blocked
 from app.storage.event_codec import FeedbackRecord, decode, encode, packed_values

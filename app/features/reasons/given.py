@@ -3,7 +3,7 @@
 import re
 
 from app.features.reasons.reason import quoted
-from app.learning.names import BIAS_NAME
+from app.learning.parts.names import BIAS_NAME
 
 # As explanations show an encoded number: `amount 1,500 (1,024-2,048)`, or `amount 0`.
 NUMBER = re.compile(r"(?s)(.+) (-?[\d,.]+(?:e[+-]?\d+)?) \(([^()]+)\)")

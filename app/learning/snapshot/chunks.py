@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from app.learning.model import LEAST_DENSE
-from app.learning.names import Names, Run
+from app.learning.parts.names import Names, Run
 from kernels.arrays import Ends, Floats, Ints, Keys
 from kernels.table.layout import range_starts
 

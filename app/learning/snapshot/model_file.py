@@ -14,7 +14,7 @@ import numpy as np
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
 from app.learning.honest.counts import decode_honest, encode_honest
-from app.learning.numbers import WIDTH
+from app.learning.parts.numbers import WIDTH
 from app.learning.prequential import MOST_COUNTED, decode_histograms
 from app.learning.snapshot.chunks import (
     DENSE,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.learning.config import Config
-from app.learning.names import Names
+from app.learning.parts.names import Names
 from app.learning.prequential import Prequential
 from app.learning.state import TenantState, compute_digest
 from kernels.arrays import Floats

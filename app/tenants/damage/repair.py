@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.learning.state import TenantState, advance_all
+from app.learning.replay import advance_all
+from app.learning.state import TenantState
 from app.storage.event_codec import decode_all
 from app.storage.event_log import Entry
 from app.storage.metadata import Position

@@ -8,7 +8,7 @@ import msgspec
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, ReplacedLabel
 from app.learning.example import Example
-from app.learning.names import Names
+from app.learning.parts.names import Names
 from app.storage.event_codec import (
     FeedbackRecord,
     LongFeedbackRecord,
@@ -50,6 +50,7 @@ class StoredLabel(msgspec.Struct, frozen=True):
     served_score: float | None
     served_at_milliseconds: int | None
     replaces: ReplacedLabel | None
+    chosen_with: float | None = None  # the probability with which the review policy chose the prediction, if it did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +169,7 @@ def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
         record.served_score,
         record.served_at_milliseconds,
         record.replaces if isinstance(record, LongFeedbackRecord) else None,
+        record.chosen_with if isinstance(record, LongFeedbackRecord) else None,
     )
 
 

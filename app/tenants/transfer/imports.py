@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import msgspec
 
 from app.learning.errors import BadSnapshot, SluiceError
+from app.learning.replay import advance_all
 from app.learning.snapshot.chunks import Data
 from app.learning.snapshot.model_file import load, log_in
-from app.learning.state import TenantState, advance_all
+from app.learning.state import TenantState
 from app.storage.event_codec import decode_all
 from app.storage.event_log import Entry, EventLog, new_incarnation
 from app.storage.metadata import Position

@@ -23,7 +23,7 @@ from app.api.schemas.predictions import (
     PredictResponse,
 )
 from app.learning.example import example_of_json
-from app.tenants.kept_predictions import KeptPrediction
+from app.tenants.predictions.blocks import KeptPrediction
 from tests.api.conftest import LIMITS, new_app, new_backend
 from tests.api.exchanges import Exchange, exchange
 from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants

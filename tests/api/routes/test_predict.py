@@ -18,6 +18,7 @@ async def test_a_prediction_has_the_fields_of_the_contract(service: Service) -> 
     assert answer.json() == {
         "prediction_id": "kept-0", "tenant": "acme", "label": -1, "score": 0.0, "version": 0,
         "algorithm": "cs-ssol", "needs_review": True, "probability": None, "explanation": [],
+        "review_reason": "unknown",
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.learning.errors import BadSnapshot
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import Example, example_of
+from app.learning.replay import replay
 from app.learning.snapshot.model_file import (
     FORMAT,
     MAGIC,
@@ -21,7 +22,7 @@ from app.learning.snapshot.model_file import (
     read_header,
 )
 from app.learning.snapshot.state_copy import copy_state
-from app.learning.state import TenantState, apply, replay
+from app.learning.state import TenantState, apply
 from kernels.feature_hash import key_of
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log

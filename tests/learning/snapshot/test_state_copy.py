@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from app.learning.events import Event, FeedbackGiven
 from app.learning.example import example_of
+from app.learning.replay import replay
 from app.learning.snapshot.model_file import decode, encode, read_header
 from app.learning.snapshot.state_copy import allocate_for, copy_state
-from app.learning.state import TenantState, apply, replay
+from app.learning.state import TenantState, apply
 from kernels.registry import ALGORITHMS
 from tests.learning.logs import logs, random_log
 

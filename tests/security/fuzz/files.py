@@ -16,8 +16,9 @@ from app.features.featurizer import NEWEST, Kind, features_of
 from app.learning.errors import BadSnapshot
 from app.learning.events import FeedbackGiven
 from app.learning.example import example_of
+from app.learning.replay import advance_all, replay
 from app.learning.snapshot.model_file import load
-from app.learning.state import TenantState, advance_all, replay
+from app.learning.state import TenantState
 from app.storage.event_codec import ConfigRecord, FeedbackRecord, RemovalRecord, decode, encode
 from kernels.examples.canonical import LARGEST_VALUE
 from kernels.registry import ALGORITHMS

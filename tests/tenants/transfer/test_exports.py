@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from app.learning.errors import ModelNotFinite
+from app.learning.replay import replay
 from app.learning.snapshot.model_file import load
-from app.learning.state import TenantState, replay
+from app.learning.state import TenantState
 from app.storage.metadata import Position
 from app.tenants.errors import TooManyExports
 from app.tenants.tenant import Tenant

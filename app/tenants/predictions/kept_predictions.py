@@ -5,19 +5,14 @@ is checked when feedback comes: an id that a client has changed finds nothing.
 """
 
 import asyncio
+import hashlib
 import logging
-import math
 import secrets
-import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Protocol
 
-import msgspec
-
-from app.learning.review import Chosen
+from app.learning.review import Chosen, ReviewPolicy
 from app.storage.errors import StoreUnavailable
 from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
@@ -25,15 +20,25 @@ from app.storage.review.inputs import PREDICTION_ID, InputStore, RawInput
 from app.storage.review.queue import NewItem
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import PredictionExpired
+from app.tenants.predictions.blocks import (
+    EARLIER_HEAD,
+    EARLIER_MARK,
+    HEAD,
+    MARK,
+    ROUND_TRIP_BYTES,
+    Demand,
+    Kept,
+    KeptPrediction,
+    Room,
+    StoreStatus,
+    pack_inputs,
+    round_trips,
+)
 from app.tenants.tenant import Tenant, Verdict
+from kernels.evaluation import review
 
 logger = logging.getLogger("sluice.tenants")
 
-# Mark, size of the input, label, score, version, time, the probability with which the review policy chose the
-# prediction (0 if it did not), and its reason; the input follows.
-HEAD = struct.Struct("<HIbdQQdB")
-MARK = 0x51C0
-EARLIER_HEAD, EARLIER_MARK = struct.Struct("<HIbdQQ"), 0x51BF  # of versions without a review policy
 WRITE_SECONDS = 0.05  # predictions gather for so long, unless there are enough for a round trip
 RETRY_SECONDS = 0.5
 MOST_WAITING_BYTES = 64 << 20
@@ -42,39 +47,59 @@ YIELD_BYTES = 8 << 20  # beyond these, a large request waits for the writer betw
 YIELD_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
 BLOCKS_KEPT = 8  # the store drops whole blocks beyond its limit, so one block may be an eighth of it
-ROUND_TRIP_BYTES = 2 << 20  # with more, a worker that is busy with requests might exceed the timeout
-PACKED_INLINE_BYTES = 16 << 10  # raw inputs beyond these are compressed in a thread
 OTHERS_WRITE_SECONDS = 0.15
+MOST_DEMANDS = 10_000  # tenants whose demand for reviews is remembered
 
-Chooser = Callable[[Tenant, Verdict, str], Chosen | None]  # the review policy: a tenant, a verdict, its prediction_id
 ReadRaw = Callable[[], tuple[str, str | bytes]]  # returns the kind of a raw input, and the input
 
 
-class KeptPrediction(msgspec.Struct, frozen=True):
-    """A prediction as it was served."""
+class ReviewChoice:
+    """Chooses predictions for review, and remembers the demand of each tenant that has a budget."""
 
-    given: bytes
-    label: int
-    score: float
-    version: int
-    at_milliseconds: int
-    chosen_with: float = 0.0  # the probability with which the review policy chose it; 0 if it did not
-    review_reason: int = 0
+    def __init__(self) -> None:
+        self._demands: dict[str, Demand] = {}  # by tenant
+
+    def choose(self, tenant: Tenant, verdict: Verdict, prediction_id: str, block: Block) -> Chosen | None:
+        """Choose by a hash of the id under the tenant's secret incarnation; the budget scales all shares."""
+        policy = tenant.state.policy
+        if policy is None:
+            return None
+        state, score, is_flagged = tenant.state, verdict.score, verdict.label > 0
+        reason, share = state.review_of(score, verdict.label)
+        pace = self._pace(tenant.name, policy, share, block)
+        draw = draw_of(prediction_id, tenant.incarnation)
+        if draw >= share * pace:
+            return None
+        named = review.named_reason(reason, is_flagged, draw, policy.uncertain * pace, policy.flagged * pace)
+        return Chosen(named, share * pace, state.expected_cost(score, verdict.label))
+
+    def _pace(self, tenant: str, policy: ReviewPolicy, share: float, block: Block) -> float:
+        """Return the factor of all shares with which the choices fit the budget."""
+        if policy.per_hour is None:
+            return 1.0
+        demand = self._demands.get(tenant) or self._new_demand(tenant)
+        demand.unwritten += share
+        block.wanted = share + (block.wanted or 0.0)
+        return min(policy.per_hour / max(demand.known + demand.unwritten, policy.per_hour), 1.0)
+
+    def _new_demand(self, tenant: str) -> Demand:
+        if len(self._demands) >= MOST_DEMANDS:
+            self._demands.clear()  # the next answers of the store restore them
+        self._demands[tenant] = Demand()
+        return self._demands[tenant]
+
+    def note(self, block: Block, known: float | None) -> None:
+        """Note the demand of all workers, which a written block is part of."""
+        demand = self._demands.get(block.tenant)
+        if known is not None and block.wanted is not None and demand is not None:
+            demand.known = known
+            demand.unwritten = max(demand.unwritten - block.wanted, 0.0)
 
 
-class StoreStatus(Protocol):
-    """Whether the store is available, as the log follower knows it."""
-
-    trouble: str | None
-    away: dict[str, str]  # change feeds on cluster nodes that do not answer
-
-
-@dataclass(slots=True)
-class Room:
-    """What this worker may keep until the budget is checked again, and the shards that it has written to."""
-
-    bytes: float = math.inf
-    touched: set[str] = field(default_factory=set)
+def draw_of(prediction_id: str, incarnation: str) -> float:
+    """Return a number in [0, 1) that looks random to everybody who does not know the incarnation."""
+    found = hashlib.blake2b(prediction_id.encode(), digest_size=8, key=incarnation.encode()[:64]).digest()
+    return (int.from_bytes(found, "little") >> 11) * 2.0**-53
 
 
 class KeptPredictions:
@@ -87,7 +112,7 @@ class KeptPredictions:
         *,
         enabled: bool,
         telemetry: Telemetry | None = None,
-        choose: Chooser | None = None,
+        choice: ReviewChoice | None = None,
         inputs: InputStore | None = None,
     ) -> None:
         self._store = store
@@ -97,7 +122,7 @@ class KeptPredictions:
         self._most_bytes = max(store.at_most_bytes // BLOCKS_KEPT - HEAD.size, 0)  # of one prediction
         self._telemetry = telemetry or Telemetry()
         self._enabled = enabled
-        self._choose = choose
+        self._choice = choice or ReviewChoice()
         self._most_in_block = max(store.at_most // BLOCKS_KEPT, 1)
         self._block_bytes = min(BLOCK_BYTES, store.at_most_bytes // BLOCKS_KEPT)
         self._prefix = secrets.token_hex(6)
@@ -110,19 +135,19 @@ class KeptPredictions:
         self._writing = asyncio.Lock()
         self._written = asyncio.Event()
 
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> str | None:
-        """Keep a prediction and return its id; None if it cannot be kept, or the tenant does not want it.
+    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> Kept | None:
+        """Keep a prediction, and let the review policy choose; None if it cannot be kept, or the tenant wants none.
 
         Its raw input is kept too if the tenant wants that, and there is room; `raw` is called only then.
         """
-        (prediction_id,) = self.keep_all(tenant, (given,), (verdict,))
-        if raw is not None and prediction_id is not None and self._inputs is not None:
+        (kept,) = self.keep_all(tenant, (given,), (verdict,))
+        if raw is not None and kept is not None and self._inputs is not None:
             wanted = tenant.state.config.values["keep_inputs"]
-            if wanted == "all" or (wanted == "review" and self._is_chosen(prediction_id)):
-                self._keep_input(tenant, prediction_id, RawInput(*raw()))
-        return prediction_id
+            if wanted == "all" or (wanted == "review" and kept.chosen is not None):
+                self._keep_input(tenant, kept.prediction_id, RawInput(*raw()))
+        return kept
 
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[str | None]:
+    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         """Do the same for several predictions."""
         if not self._enabled or not tenant.state.config.values["keep_predictions"]:
             return [None] * len(given)
@@ -134,17 +159,18 @@ class KeptPredictions:
         now = time.time_ns() // 1_000_000
         return [self._put(tenant, each, verdict, now) for each, verdict in zip(given, verdicts, strict=True)]
 
-    def _put(self, tenant: Tenant, given: bytes, verdict: Verdict, now: int) -> str | None:
+    def _put(self, tenant: Tenant, given: bytes, verdict: Verdict, now: int) -> Kept | None:
         if len(given) > self._most_bytes:
             self._telemetry.not_kept += 1
             return None
         block = self._open.get(tenant.name) or self._new_block(tenant.name)
         start, size = block.size, HEAD.size + len(given)
-        prediction_id, chosen_with, reason = f"{block.name}-{start:x}-{len(given):x}", 0.0, 0
-        if self._choose is not None and (chosen := self._choose(tenant, verdict, prediction_id)) is not None:
-            chosen_with, reason = chosen.probability, chosen.reason
+        prediction_id, probability, reason = f"{block.name}-{start:x}-{len(given):x}", 0.0, 0
+        chosen = self._choice.choose(tenant, verdict, prediction_id, block)
+        if chosen is not None:
+            probability, reason = chosen.probability, chosen.reason
             block.chosen.append(NewItem(prediction_id, chosen, now, verdict.label, verdict.score))
-        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, chosen_with, reason)
+        head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, probability, reason)
         block.pieces += (head, given)
         block.count += 1
         block.size += size
@@ -154,11 +180,7 @@ class KeptPredictions:
             self._enough.set()
         if block.size >= self._block_bytes or block.count >= self._most_in_block:
             del self._open[tenant.name]
-        return prediction_id
-
-    def _is_chosen(self, prediction_id: str) -> bool:
-        chosen = self._waiting[prediction_id.rsplit("-", 2)[0]].chosen
-        return bool(chosen) and chosen[-1].prediction_id == prediction_id
+        return Kept(prediction_id, chosen)
 
     def _keep_input(self, tenant: Tenant, prediction_id: str, raw: RawInput) -> None:
         name, start, _ = prediction_id.rsplit("-", 2)
@@ -254,46 +276,21 @@ class KeptPredictions:
         """Write all waiting blocks; those that fail continue to wait."""
         async with self._writing:
             self._open.clear()
-            for blocks in _round_trips(list(self._waiting.values())):
+            for blocks in round_trips(list(self._waiting.values())):
                 await self._write_blocks(blocks)
 
     async def _write_blocks(self, blocks: Sequence[Block]) -> None:
-        await _pack_inputs([block for block in blocks if block.inputs and not block.packed])
+        await pack_inputs([block for block in blocks if block.inputs and not block.packed])
         answers = await self._store.write(blocks)
         for block, answer in zip(blocks, answers, strict=True):
             if not isinstance(answer, BaseException):
-                if answer:
-                    self._telemetry.tenants.of(block.tenant).reviewed("dropped", answer)
+                if answer.dropped:
+                    self._telemetry.tenants.of(block.tenant).reviewed("dropped", answer.dropped)
                 del self._waiting[block.name]
                 self.waiting_bytes -= block.size + block.inputs_size
                 self.room.touched.add(keys_of(block.tenant).kept)
+                self._choice.note(block, answer.demand)
         self._written.set()
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if failed:
             raise StoreUnavailable(f"some predictions could not be kept yet: {failed[0]}")
-
-
-async def _pack_inputs(blocks: Sequence[Block]) -> None:
-    """Compress raw inputs: in a thread, unless they are small."""
-
-    def pack() -> None:
-        for block in blocks:
-            block.pack_inputs()
-
-    if sum(block.inputs_size for block in blocks) > PACKED_INLINE_BYTES:
-        await asyncio.to_thread(pack)
-    else:
-        pack()
-
-
-def _round_trips(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
-    """Split blocks into parts that are written together."""
-    first = size = 0
-    for index, block in enumerate(blocks):
-        more = block.size + block.inputs_size
-        size += more
-        if index > first and size > ROUND_TRIP_BYTES:
-            yield blocks[first:index]
-            first, size = index, more
-    if first < len(blocks):
-        yield blocks[first:]

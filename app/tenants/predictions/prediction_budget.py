@@ -13,7 +13,7 @@ from app.storage.errors import StoreUnavailable
 from app.storage.memory import NodeMemory
 from app.storage.predictions import PredictionStore
 from app.storage.redis_keys import SHARDS, kept_of
-from app.tenants.kept_predictions import KeptPredictions
+from app.tenants.predictions.kept_predictions import KeptPredictions
 
 CHECK_SECONDS = 0.5
 SHARDS_AT_ONCE = 16  # that are counted in each check, beside those that this worker has written to

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 
 from app.learning.example import Example
-from app.learning.names import Names
+from app.learning.parts.names import Names
+from app.learning.parts.table import check_rows
 from app.learning.prequential import MOST_COUNTED
-from app.learning.table import check_rows
 from kernels.arrays import Floats, Ints, Keys
 from kernels.examples import numbers as kernel
 from kernels.learner import totals
