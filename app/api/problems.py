@@ -284,9 +284,8 @@ KINDS = {kind.name: kind for kind in (*TABLE.values(), *BY_STATUS.values(), INTE
 def kind_of(error: Exception) -> Kind:
     """Return the line of the table for an error: its own, or that of its nearest base class."""
     if isinstance(error, HTTPException):
-        title = HTTPStatus(error.status_code).phrase  # of what a library refuses in its own way
-        plain = Kind(title.lower().replace(" ", "-"), error.status_code, title, "See the detail.")
-        return BY_STATUS.get(error.status_code, plain)
+        status, title = error.status_code, HTTPStatus(error.status_code).phrase  # a library's own refusal
+        return BY_STATUS.get(status) or Kind(title.lower().replace(" ", "-"), status, title, "See the detail.")
     if isinstance(error, RequestValidationError) and error.errors()[0]["loc"] == ("body",):
         return MALFORMED_JSON if error.body is None else BAD_INPUT  # a body was required, and there is none
     return next((TABLE[each] for each in type(error).__mro__ if each in TABLE), INTERNAL_ERROR)
