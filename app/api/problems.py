@@ -138,17 +138,10 @@ WHAT_IF_TOO_LARGE = Kind(
     "Nothing was changed. Raise SLUICE_MEMORY_BUDGET_BYTES, or ask with smaller max_features.",
 )
 LEASE_LOST = Kind(
-    "lease-lost",
-    409,
-    "The item is not leased by the caller",
-    "Nothing was done. Lease the next item; a label by prediction_id is accepted without a lease.",
+    "lease-lost", 409, "The item is not leased by the caller", "Lease the next item; a label needs no lease."
 )
 TOO_MANY_LEASES = Kind(
-    "too-many-leases",
-    429,
-    "Too many leases",
-    "Nothing was leased. Label, skip or release what you hold, or wait until the leases end.",
-    retry_after=LATER,
+    "too-many-leases", 429, "Too many leases", "Label, skip or release what you hold, or wait until they end.", LATER
 )
 PREDICTION_EXPIRED = Kind(
     "prediction-expired", 410, "The prediction has expired", "Send the input itself instead of prediction_id."
@@ -179,10 +172,7 @@ TOO_MANY_CONCURRENT_REQUESTS = Kind(
 )
 INVALID_HTTP = Kind("invalid-http", 400, "Invalid HTTP request", "Use HTTP/1.1 without TLS, or check the proxy.")
 HEAD_TOO_LARGE = Kind(
-    "head-too-large",
-    431,
-    "The request headers are too large",
-    "Send fewer or shorter headers, or a shorter URL.",
+    "head-too-large", 431, "The request headers are too large", "Send fewer or shorter headers, or a shorter URL."
 )
 OVERLOADED = Kind(
     "overloaded",
@@ -294,7 +284,8 @@ KINDS = {kind.name: kind for kind in (*TABLE.values(), *BY_STATUS.values(), INTE
 def kind_of(error: Exception) -> Kind:
     """Return the line of the table for an error: its own, or that of its nearest base class."""
     if isinstance(error, HTTPException):
-        return BY_STATUS.get(error.status_code) or _plain(error.status_code)
+        status, title = error.status_code, HTTPStatus(error.status_code).phrase  # a library's own refusal
+        return BY_STATUS.get(status) or Kind(title.lower().replace(" ", "-"), status, title, "See the detail.")
     if isinstance(error, RequestValidationError) and error.errors()[0]["loc"] == ("body",):
         return MALFORMED_JSON if error.body is None else BAD_INPUT  # a body was required, and there is none
     return next((TABLE[each] for each in type(error).__mro__ if each in TABLE), INTERNAL_ERROR)
@@ -307,9 +298,3 @@ def detail_of(error: Exception) -> str:
     if isinstance(error, RequestValidationError):
         return validation_detail(error.errors())
     return str(error.detail) if isinstance(error, HTTPException) else "an unexpected error; it was logged"
-
-
-def _plain(status: int) -> Kind:
-    """Return a kind for what a library refuses in its own way."""
-    title = HTTPStatus(status).phrase
-    return Kind(title.lower().replace(" ", "-"), status, title, "See the detail.")

@@ -12,11 +12,11 @@ from load_tests.torture.workload import ALL_SERVICES, Workload, services_of
 
 REVIEWED = [f"reviewed-{k}" for k in range(3)]  # never deleted
 POLICY = {"review_random": 1.0}  # every prediction is to be reviewed
-PEOPLE = 8
+PEOPLE = 5
 LEASE_SECONDS = (1, 2, 4)
 HELD_SECONDS = (0.0, 0.0, 0.1, 0.5, 1.5)
 PREDICTIONS_PAUSE_SECONDS = (0.05, 0.3)
-REVIEW_PAUSE_SECONDS = (0.02, 0.2)
+REVIEW_PAUSE_SECONDS = (0.1, 0.5)
 FACTS = ("prediction_id", "lease")  # of an item: what the checker needs; the rest would fill the memory
 DECISIONS = {"label": 8, "skip": 3, "unsure": 3, "release": 2, "renew": 1, "forget": 2}
 

@@ -19,7 +19,8 @@ from app.features.featurizer import features_of
 from app.main import request_limits
 from app.settings import Settings
 from app.telemetry.counters import Requests
-from tests.api.fakes import FakePending, FakeReview, FakeTenants
+from tests.api.fake_review import FakeReview
+from tests.api.fakes import FakePending, FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))
 SMALL = replace(

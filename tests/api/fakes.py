@@ -15,13 +15,10 @@ from app.learning.example import Example, example_of
 from app.learning.prequential import Confusion
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
-from app.review.errors import LeaseLost
-from app.review.queue import Leases, Reviewer
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
 from app.storage.review.inputs import RawInput
-from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
@@ -244,44 +241,6 @@ class FakeFeedbackWriter:
         given = FeedbackResult(feedback_id, outcome, duplicate=False)
         self._given[tenant.name, feedback_id] = (label, given)
         return given
-
-
-class FakeReview:
-    """A queue that is given by the test: its items are leased to whoever asks first, for ever."""
-
-    def __init__(self) -> None:
-        self.waiting: list[QueuedItem] = []
-        self.holders: dict[str, tuple[Reviewer, str]] = {}
-        self.ended: list[tuple[str, Reviewer, str, str]] = []  # tenant, who, action, prediction_id
-        self.asked: list[tuple[Reviewer, int, int | None]] = []
-
-    async def lease(self, tenant: Tenant, reviewer: Reviewer, limit: int, seconds: int | None) -> Leases:
-        del tenant
-        self.asked.append((reviewer, limit, seconds))
-        items, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        lease = f"lease-{len(self.asked)}"
-        self.holders |= {each.prediction_id: (reviewer, lease) for each in items}
-        return Leases(lease, 1_800_000_000_000, len(self.waiting), len(self.holders), items)
-
-    async def end_lease(
-        self,
-        tenant: str,
-        reviewer: Reviewer,
-        action: Action,
-        prediction_id: str,
-        lease: str | None = None,
-        seconds: int | None = None,
-    ) -> tuple[QueueChanges, int | None]:
-        holder = self.holders.get(prediction_id)
-        if holder is None or (holder[0] != reviewer if lease is None else holder[1] != lease):
-            raise LeaseLost(prediction_id, "gone" if holder is None else "leased")
-        self.ended.append((tenant, reviewer, action, prediction_id))
-        until = 1_800_000_000_000 + 1000 * (seconds or 300) if action == "renew" else None
-        return QueueChanges(len(self.waiting), len(self.holders)), until
-
-    async def status(self, tenant: str) -> QueueCounts | None:
-        del tenant
-        return QueueCounts(QueueChanges(len(self.waiting), len(self.holders)), 1.5, {"random": len(self.waiting)})
 
 
 class FakePending:
