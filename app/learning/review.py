@@ -18,7 +18,7 @@ class Chosen(msgspec.Struct, frozen=True):
     cost: float
 
 
-class ReviewPolicy(msgspec.Struct, frozen=True):
+class ReviewPolicy(msgspec.Struct, frozen=True, gc=False):
     """The shares of predictions that are chosen, by reason; the band of uncertain ones; how many an hour at most."""
 
     uncertain: float
