@@ -34,6 +34,7 @@ logger = logging.getLogger("sluice.tenants")
 # prediction (0 if it did not), and its reason; the input follows.
 HEAD = struct.Struct("<HIbdQQdB")
 MARK = 0x51C0
+NOT_CHOSEN = 0.0, 0
 EARLIER_HEAD, EARLIER_MARK = struct.Struct("<HIbdQQ"), 0x51BF  # of versions without a review policy
 WRITE_SECONDS = 0.05  # predictions gather for so long, unless there are enough for a round trip
 RETRY_SECONDS = 0.5
@@ -60,7 +61,7 @@ class KeptPrediction(msgspec.Struct, frozen=True):
     review_reason: int = 0
 
 
-class Kept(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True, gc=False):
     """A prediction that is kept: its id, and how the review policy chose it, if it did."""
 
     prediction_id: str
@@ -141,7 +142,7 @@ class KeptPredictions:
         prediction_id = f"{block.name}-{start:x}-{len(given):x}"
         policy = tenant.state.policy
         chosen = None if policy is None else self._choose(tenant, policy, verdict, prediction_id, block)
-        probability, reason = (0.0, 0) if chosen is None else (chosen.probability, chosen.reason)
+        probability, reason = NOT_CHOSEN if chosen is None else (chosen.probability, chosen.reason)
         head = HEAD.pack(MARK, len(given), verdict.label, verdict.score, verdict.version, now, probability, reason)
         if chosen is not None:
             found = ChosenPrediction(tenant.name, prediction_id, chosen, now, verdict.label, verdict.score)
