@@ -152,6 +152,7 @@ LABEL: dict[str, Any] = {
     "served_label": -1,
     "served_score": -0.2,
     "served_at": 1_794_879_990_000,
+    "chosen_with": 0.25,
     "replaced": {"version": 1221, "label": -1, "feedback_id": "f-12", "moderator": "bob"},
     "retracted": None,
 }
@@ -234,6 +235,8 @@ PREDICTION = {
     "score": -0.2,
     "version": 1220,
     "at": 1_794_879_990_000,
+    "chosen_with": 0.25,
+    "review_reason": "uncertain",
     "features": {"path:login": 1.0},
     "input": {"kind": "url", "url": "http://example.org/login"},
     "then": EXPLAINED,

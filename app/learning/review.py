@@ -10,7 +10,7 @@ REASONS = ("", "uncertain", "flagged", "random", "unknown")
 HOURS = 24.0
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class Chosen(msgspec.Struct, frozen=True, gc=False):
     """How a prediction was chosen for review: the index in REASONS, the probability, the expected cost of an error."""
 
     reason: int
@@ -18,7 +18,7 @@ class Chosen(msgspec.Struct, frozen=True):
     cost: float
 
 
-class ReviewPolicy(msgspec.Struct, frozen=True):
+class ReviewPolicy(msgspec.Struct, frozen=True, gc=False):
     """The shares of predictions that are chosen, by reason; the band of uncertain ones; how many an hour at most."""
 
     uncertain: float

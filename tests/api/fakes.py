@@ -13,6 +13,7 @@ from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of
 from app.learning.prequential import Confusion
+from app.learning.review import Chosen
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.deleted_tenants import DeletedTenant
@@ -251,6 +252,7 @@ class FakePending:
         self._kept: dict[tuple[str, str], KeptPrediction] = {}
         self._inputs: dict[tuple[str, str], RawInput] = {}
         self.full = False
+        self.choice: Chosen | None = None  # of the review policy, for each prediction
 
     def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> Kept | None:
         if self.full:
@@ -258,8 +260,10 @@ class FakePending:
         prediction_id = f"kept-{len(self._kept)}"
         if raw is not None and tenant.state.config.values["keep_inputs"] == "all":
             self._inputs[tenant.name, prediction_id] = RawInput(*raw())
-        self._kept[tenant.name, prediction_id] = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0)
-        return Kept(prediction_id)
+        choice = (self.choice.probability, self.choice.reason) if self.choice else (0.0, 0)
+        found = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0, *choice)
+        self._kept[tenant.name, prediction_id] = found
+        return Kept(prediction_id, self.choice)
 
     def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
         return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]

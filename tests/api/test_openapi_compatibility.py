@@ -14,7 +14,9 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
-- New settings of a tenant: `objective`, `numbers` and `keep_inputs`; `threshold` may be `auto`.
+- A prediction has a `review_reason` if a person should look at it, and feedback the probability (`chosen_with`) with
+  which the review policy chose its prediction.
+- New settings of a tenant: `objective`, `numbers`, `keep_inputs`, `target`, `review_...` and `reviews_per_day`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -84,8 +86,15 @@ INTENDED = {
         for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
         for field in ("health", "threshold", "rebuilding", "review")
     ),
-    # A setting that was added.
+    # A review policy chooses predictions with a known probability.
+    "post /predict 200 application/json .review_reason",
+    "post /predict/batch 200 application/json .results[].review_reason",
+    "post /feedback 200 application/json .chosen_with",
+    "post /feedback/batch 200 application/json .results[].chosen_with",
+    # Settings that were added.
     "put /tenants/{tenant} request application/json .numbers",
+    "put /tenants/{tenant} request application/json .review_",
+    "put /tenants/{tenant} request application/json .reviews_per_day",
 }
 
 

@@ -50,6 +50,10 @@ for values in (example.values, np.array([0.5, 2.0]), np.ones(2)):
 encoding.predict_all(examples_of_json([text, b'{"b":2}', memoryview(b'{"c":0.5}')]))
 advance_all(encoding, [FeedbackGiven(example_of({f"f{i}": 1.0 + i}), 1) for i in range(100)])
 decode(*encode(copy_state(encoding))), encoding.digest, top_weights(encoding, 5)
+reviewed = TenantState({"threshold": "auto", "review_random": 0.01})
+advance_all(reviewed, [FeedbackGiven(example_of({"a": 1.0}), label, chosen_with=0.5) for label in (1, -1)])
+advance(reviewed, FeedbackGiven(example_of({"a": 1.0}), 1, chosen_with=0.5))
+reviewed.review_of(0.5, 1), reviewed.probability(0.5)
 list(restored.names), restored.model.survey(), restored.digest
 """
 

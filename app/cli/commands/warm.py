@@ -101,12 +101,13 @@ def _turn_into_features() -> None:
 
 
 def _calibrate() -> None:
-    """Learn a threshold, from single labels and from a batch, and give a probability."""
-    state = TenantState({"threshold": "auto"})
+    """Learn a threshold, from single labels and from a batch, give a probability, and say what to review."""
+    state = TenantState({"threshold": "auto", "review_random": 0.01})
     apply(state, FeedbackGiven(example_of({"a": 1.0}), label=1))
     labels = np.resize([1.0, -1.0], 4 * LEAST_LABELS)
     state.learn_batch(np.arange(labels.size + 1), np.ones(labels.size, np.uint64), np.ones(labels.size), labels)
     assert state.probability(0.0) is not None
+    assert state.review_of(0.0, -1)
     assert state.skill
     chosen = FeedbackGiven(example_of({"a": 1.0}), label=1, served=Served(1, 0.5), chosen_with=0.5)
     targets: list[dict[str, Value]] = [{}, {"target": "precision", "target_value": 0.5}]

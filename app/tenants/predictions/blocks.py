@@ -33,7 +33,7 @@ class KeptPrediction(msgspec.Struct, frozen=True):
     review_reason: int = 0
 
 
-class Kept(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True, gc=False):
     """A prediction that is kept: its id, and how the review policy chose it, if it did."""
 
     prediction_id: str

@@ -65,7 +65,7 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
     assert label == {
         "version": 8, "at": 1_794_992_408_000, "label": 1, "feedback_id": "f-8", "prediction_id": "p-4",
         "moderator": "ann", "key_id": None, "request_id": "r", "served_label": -1, "served_score": -0.5,
-        "served_at": None, "replaced": None,
+        "served_at": None, "chosen_with": None, "replaced": None,
         "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9"},
     }  # fmt: skip
 

@@ -5,6 +5,7 @@ from base64 import b64encode
 import pytest
 
 from app.learning.example import example_of
+from app.learning.review import REASONS, Chosen
 from app.learning.snapshot.model_file import dump, load
 from app.storage.metadata import Position
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
@@ -160,3 +161,27 @@ async def test_a_prediction_of_features_has_reasons_and_no_input(service: Servic
     shown = (await service.client.get(f"/predictions/{answer['prediction_id']}?tenant=acme")).json()
     assert shown["input"] is None
     assert {each["text"] for each in shown["now"]["reasons"]} == {"a", "b"}
+
+
+async def test_what_the_review_policy_chose_says_why_and_with_which_probability(service: Service) -> None:
+    service.pending.choice = Chosen(REASONS.index("flagged"), 0.25, 0.1)
+    asked = {"tenant": "acme", "features": FEATURES}
+    answer = (await service.client.post("/predict", json=asked)).json()
+    batch = (
+        await service.client.post("/predict/batch", json={"tenant": "acme", "items": [{"features": FEATURES}]})
+    ).json()
+    for each in (answer, *batch["results"]):
+        assert (each["needs_review"], each["review_reason"]) == (True, "flagged")
+    shown = (await service.client.get(f"/predictions/{answer['prediction_id']}?tenant=acme")).json()
+    assert (shown["chosen_with"], shown["review_reason"]) == (0.25, "flagged")
+    label = {"tenant": "acme", "prediction_id": answer["prediction_id"], "label": 1}
+    assert (await service.client.post("/feedback", json=label)).json()["chosen_with"] == 0.25
+    assert "chosen_with" not in (await service.client.post("/feedback", json=asked | {"label": 1})).json()
+
+
+async def test_a_label_shows_that_its_prediction_was_chosen_after_that_has_expired(service: Service) -> None:
+    await predicted(service)
+    service.tenants.given_labels = [(stored("gone", chosen_with=0.25), None)]
+    shown = (await service.client.get("/predictions/gone?tenant=acme&explain=0")).json()
+    assert (shown["chosen_with"], shown["review_reason"]) == (0.25, None)
+    assert shown["labels"][0]["chosen_with"] == 0.25
