@@ -10,11 +10,12 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
-- POST /tenants/{tenant}/whatif is new.
+- POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
+  A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
-- New settings of a tenant: `objective` and `numbers`; `threshold` may be `auto`.
+- New settings of a tenant: `objective`, `numbers` and `target`; `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -41,6 +42,7 @@ ADDED = {
     "/deleted/{tenant}": {"get"},
     "/deleted/{tenant}/restore": {"post"},
     "/tenants/{tenant}/whatif": {"post"},
+    "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {
@@ -79,9 +81,10 @@ INTENDED = {
     *(
         f"{operation} application/json .{field}"
         for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
-        for field in ("health", "threshold", "rebuilding")
+        for field in ("health", "threshold", "rebuilding", "honest", "target")
     ),
-    # A setting that was added.
+    # Settings that were added.
+    "put /tenants/{tenant} request application/json .target",
     "put /tenants/{tenant} request application/json .numbers",
 }
 
