@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.output import console
 from app.datasets.reader import read
 from app.features.featurizer import KINDS, VERSIONS, features_of
+from app.learning.config import Value
 from app.learning.events import FeaturesRemoved, FeedbackGiven, Served
 from app.learning.example import Example, example_of, example_of_json, examples_of_json
 from app.learning.honest.curve import curve_of
@@ -107,7 +108,8 @@ def _calibrate() -> None:
     assert state.probability(0.0) is not None
     assert state.skill
     chosen = FeedbackGiven(example_of({"a": 1.0}), label=1, served=Served(1, 0.5), chosen_with=0.5)
-    for target in ({}, {"target": "precision", "target_value": 0.5}):
+    targets: tuple[dict[str, Value], ...] = ({}, {"target": "precision", "target_value": 0.5})
+    for target in targets:
         state.configure(state.config.changed(target))
         apply(state, chosen)
         curve_of(state, 2)
