@@ -188,3 +188,10 @@ def _reason(features: Mapping[object, object]) -> str:
                 f"feature {short_repr(name)} is {number}: values must be finite and at most {LARGEST_VALUE:g} in size"
             )
     return "the features changed while they were read"
+
+
+def in_csr(parts: Sequence[Keys]) -> tuple[Ints, Keys]:
+    """Concatenate the parts; return where each one starts (and the last one ends), and the result."""
+    starts = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([part.size for part in parts], out=starts[1:])
+    return starts, np.concatenate(parts)

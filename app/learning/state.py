@@ -21,12 +21,12 @@ from app.learning.events import (
     RetractionMade,
     TenantConfigured,
 )
-from app.learning.example import Example, Examples
+from app.learning.example import Example, Examples, in_csr
 from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, reviews_of
 from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.numbers import NONE_GIVEN
-from app.learning.prequential import Confusion, Prequential, objective_of
+from app.learning.prequential import Confusion, Prequential, objective_of, probability_table
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration
 from kernels.evaluation.skill import NO_SKILL, skill
@@ -87,12 +87,13 @@ class TenantState:
         self.version += len(events) - len(accepted)
         if not accepted:
             return np.empty(0), np.empty(0)
-        starts, keys = _in_csr([event.example.keys for event in accepted])
+        starts, keys = in_csr([event.example.keys for event in accepted])
         values = np.concatenate([event.example.values for event in accepted])
         labels = np.array([event.label for event in accepted], np.float64)
         is_encoded = self.model.numbers is not None
         given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
-        tested = self.learn_batch(starts, keys, values, labels, given, reviews=self._reviews(accepted))
+        reviews = reviews_of(accepted) if self._has_target or chosen_labels(accepted) else None
+        tested = self.learn_batch(starts, keys, values, labels, given, reviews=reviews)
         self._record([event for event in accepted if event.served is not None or event.example.names])
         return tested
 
@@ -123,7 +124,8 @@ class TenantState:
     def use_threshold(self) -> None:
         """Put the learnt threshold in force, if that is configured, and judge again when asked."""
         if self._learns_threshold:
-            self.model.threshold = self.prequential.best_threshold
+            wanted = self.prequential.honest.threshold if self._has_target else None
+            self.model.threshold = self.prequential.best_threshold if wanted is None else wanted
         self._probabilities = self._skill = None
 
     def probability(self, score: float) -> float | None:
@@ -136,19 +138,10 @@ class TenantState:
             return None
         table = self._probabilities
         if table is None:
-            table = self._probabilities = self._table_of(histograms)
+            table = self._probabilities = probability_table(histograms)
         if not table:
             return None
         return calibration.interpolated(table, score / histograms.item(calibration.SCALE))
-
-    @staticmethod
-    def _table_of(histograms: Floats) -> list[float]:
-        """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
-        if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
-            return []
-        table = np.empty(calibration.BINS)
-        calibration.fill_probabilities(histograms, table)
-        return table.tolist()
 
     def reconfigure(self, event: TenantConfigured) -> Outcome:
         """Change settings."""
@@ -219,9 +212,7 @@ class TenantState:
     @property
     def bytes(self) -> int:
         """Memory of table, matrix and names."""
-        histograms = self.prequential.histograms
-        counted = self.prequential.honest.nbytes + (0 if histograms is None else histograms.nbytes)
-        return self.model.bytes + self.names.nbytes + counted
+        return self.model.bytes + self.names.nbytes + self.prequential.nbytes
 
     @property
     def digest(self) -> str:
@@ -238,16 +229,12 @@ class TenantState:
             return f"the served label is {event.served.label!r}; it must be 1 (anomaly) or -1 (normal)"
         return self.model.refusal(event.example.values)
 
-    def _reviews(self, events: Sequence[FeedbackGiven]) -> Reviews | None:
-        """Return what these labels say about served items; None if nothing follows from it."""
-        return reviews_of(events) if self._has_target or chosen_labels(events) else None
-
     def _record(self, events: Sequence[FeedbackGiven]) -> None:
         """Record the served verdicts and the names in feedback events."""
         self.prequential.record_served([(event.label, event.served.label) for event in events if event.served])
         named = [event.example for event in events if event.example.names]
         if len(named) > 1:  # one lookup for all finds the few examples with new names
-            starts, keys = _in_csr([example.keys for example in named])
+            starts, keys = in_csr([example.keys for example in named])
             new = np.searchsorted(starts, self.names.unknown(keys), side="right") - 1
             named = [named[i] for i in dict.fromkeys(new.tolist())]
         for example in named:
@@ -310,10 +297,3 @@ def compute_digest(version: int, config: Config, counts: Prequential, learnt: It
     for array in learnt:
         digest.update(np.ascontiguousarray(array).reshape(-1).data)
     return digest.hexdigest()
-
-
-def _in_csr(parts: Sequence[Keys]) -> tuple[Ints, Keys]:
-    """Concatenate the parts; return where each one starts (and the last one ends), and the result."""
-    starts = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([part.size for part in parts], out=starts[1:])
-    return starts, np.concatenate(parts)
