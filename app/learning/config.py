@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.learning.errors import BadSetting, short_repr
+from app.learning.honest.target import check_target, implied_by_target, settle_objective
 from app.learning.rules import HUGE, TINY, Rule, number, one_of, or_text, whole, zero_or
 from kernels.arrays import Floats
 from kernels.evaluation.calibration import OBJECTIVES
@@ -137,7 +138,7 @@ class Config:
     def changed(self, changes: Mapping[str, Value]) -> "Config":
         """Return this configuration with some values replaced; another algorithm starts from its own defaults."""
         if changes.get("algorithm", self.values["algorithm"]) != self.values["algorithm"]:
-            return config_of(self._common() | _implied_by_target(changes) | dict(changes))
+            return config_of(self._common() | implied_by_target(changes) | dict(changes))
         dropped = COSTS if changes.get("costs") == "auto" else frozenset()
         kept = {name: value for name, value in self.values.items() if name not in dropped}
         if kept["objective"] is None:
@@ -187,8 +188,8 @@ def config_of(given: Mapping[str, Value]) -> Config:
                 "costs is 'auto', which ignores cost_positive and cost_negative: set costs to 'given', or set no cost"
             )
         values = {key: value for key, value in values.items() if key not in COSTS}
-    _settle_objective(values, given)
-    _check_target(values)
+    settle_objective(values, given)
+    check_target(values)
     _check_review(values)
     if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
         raise BadSetting(
@@ -203,33 +204,6 @@ def _reject_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm
             raise BadSetting(f"setting {name!r} does not exist; {algorithm} has {', '.join(sorted(known))}")
         if name not in known:
             raise BadSetting(f"{algorithm} does not use {name!r}; it has {', '.join(sorted(known))}")
-
-
-def _settle_objective(values: dict[str, Value], given: Mapping[str, Value]) -> None:
-    """Give a learnt threshold its objective; BadSetting if objective, threshold and costs do not fit together."""
-    if values["threshold"] == AUTO and values["objective"] is None:
-        if "objective" in given:
-            raise BadSetting("threshold is 'auto', which needs an objective: 'balanced', 'error' or 'cost'")
-        values["objective"] = OBJECTIVES[0]
-    if values["objective"] == "cost" and values.get("costs") != "given":
-        raise BadSetting("objective is 'cost', which needs cost_positive and cost_negative: set them as well")
-
-
-def _check_target(values: Mapping[str, Value]) -> None:
-    """Raise BadSetting if target, its value and the threshold do not fit together."""
-    name, value = values["target"], values["target_value"]
-    if (name is None) != (value is None):
-        raise BadSetting("target and target_value must be set together: what the threshold follows, and its value")
-    if name is None:
-        return
-    if values["threshold"] != AUTO:
-        raise BadSetting(
-            f"threshold is {values['threshold']} and target is {name!r}, but a target determines the threshold: "
-            "set threshold to 'auto', or target to null"
-        )
-    expected, is_valid = TARGET_RULES[str(name)]
-    if not is_valid(value):
-        raise BadSetting(f"target {name} is {short_repr(value)}; it must be {expected}")
 
 
 def _check_review(values: Mapping[str, Value]) -> None:
@@ -248,16 +222,7 @@ def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
         implied["lambda"] = 0.0
     elif "lambda" in changes:
         implied["target_sparsity"] = None
-    return implied | _implied_by_target(changes)
-
-
-def _implied_by_target(changes: Mapping[str, Value]) -> dict[str, Value]:
-    """Return what follows from a target, or its end: it needs a learnt threshold, and a number as threshold ends it."""
-    if changes.get("target") is not None:
-        return {"threshold": AUTO}
-    if changes.get("threshold", AUTO) != AUTO or "target" in changes:
-        return {"target": None, "target_value": None}
-    return {}
+    return implied | implied_by_target(changes)
 
 
 def _validated(name: str, value: Value) -> Value:
@@ -328,11 +293,4 @@ RULES: dict[str, Rule] = {
     "review_random": zero_or(number("a number from 0.000001 to 1", 1e-6, 1.0)),
     "review_band": number("a number from 0 to 1", 0.0, 1.0),
     "reviews_per_day": number("a number from 0.001 to 1e9, or null for no budget", 1e-3, 1e9, or_none=True),
-}
-_SHARE = number("a number from 0.000001 to 0.999999", 1e-6, 1.0 - 1e-6)
-TARGET_RULES: dict[str, Rule] = {
-    "false_positive_rate": _SHARE,
-    "sensitivity": _SHARE,
-    "precision": _SHARE,
-    "reviews_per_day": number("a number from 0.01 to 1e9", 0.01, 1e9),
 }

@@ -178,11 +178,13 @@ class Prequential:
         )
 
     @property
+    def nbytes(self) -> int:
+        """Memory of what not every tenant has."""
+        return self.honest.nbytes + (0 if self.histograms is None else self.histograms.nbytes)
+
+    @property
     def best_threshold(self) -> float:
-        """The threshold for the target; without one, or until it can be known, that which is best for the objective."""
-        wanted = self.honest.threshold
-        if wanted is not None:
-            return wanted
+        """The threshold that is best for the objective."""
         return 0.0 if self.histograms is None else self.histograms.item(calibration.THRESHOLD)
 
     @property
@@ -237,3 +239,12 @@ def decode_histograms(stored: bytes) -> Floats:
     ):
         raise ValueError("its calibration is inconsistent")
     return histograms
+
+
+def probability_table(histograms: Floats) -> list[float]:
+    """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
+    if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
+        return []
+    table = np.empty(calibration.BINS)
+    calibration.fill_probabilities(histograms, table)
+    return table.tolist()

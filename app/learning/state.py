@@ -26,7 +26,7 @@ from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, review
 from app.learning.model import Model
 from app.learning.parts.names import Names
 from app.learning.parts.numbers import NONE_GIVEN
-from app.learning.prequential import Confusion, Prequential, objective_of
+from app.learning.prequential import Confusion, Prequential, objective_of, probability_table
 from app.learning.review import policy_of
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration, review
@@ -95,7 +95,8 @@ class TenantState:
         is_encoded = self.model.numbers is not None
         given = np.array([event.example.given for event in accepted]) if is_encoded else NONE_GIVEN
         chosen = np.array([event.chosen_with or 0.0 for event in accepted])
-        tested = self.learn_batch(starts, keys, values, labels, given, chosen, self._reviews(accepted))
+        reviews = reviews_of(accepted) if self._has_target or chosen_labels(accepted) else None
+        tested = self.learn_batch(starts, keys, values, labels, given, chosen, reviews)
         self._record([event for event in accepted if event.served is not None or event.example.names])
         return tested
 
@@ -126,7 +127,8 @@ class TenantState:
     def use_threshold(self) -> None:
         """Put the learnt threshold in force, if that is configured, and judge again when asked."""
         if self._learns_threshold:
-            self.model.threshold = self.prequential.best_threshold
+            wanted = self.prequential.honest.threshold if self._has_target else None
+            self.model.threshold = self.prequential.best_threshold if wanted is None else wanted
         self._probabilities = self._skill = self._review_margin = None
 
     def has_no_opinion(self, score: float) -> bool:
@@ -160,19 +162,10 @@ class TenantState:
             return None
         table = self._probabilities
         if table is None:
-            table = self._probabilities = self._table_of(histograms)
+            table = self._probabilities = probability_table(histograms)
         if not table:
             return None
         return calibration.interpolated(table, score / histograms.item(calibration.SCALE))
-
-    @staticmethod
-    def _table_of(histograms: Floats) -> list[float]:
-        """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
-        if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
-            return []
-        table = np.empty(calibration.BINS)
-        calibration.fill_probabilities(histograms, table)
-        return table.tolist()
 
     def reconfigure(self, event: TenantConfigured) -> Outcome:
         """Change settings."""
@@ -244,9 +237,7 @@ class TenantState:
     @property
     def bytes(self) -> int:
         """Memory of table, matrix and names."""
-        histograms = self.prequential.histograms
-        counted = self.prequential.honest.nbytes + (0 if histograms is None else histograms.nbytes)
-        return self.model.bytes + self.names.nbytes + counted
+        return self.model.bytes + self.names.nbytes + self.prequential.nbytes
 
     @property
     def digest(self) -> str:
@@ -262,10 +253,6 @@ class TenantState:
         if event.served is not None and event.served.label not in LABELS:
             return f"the served label is {event.served.label!r}; it must be 1 (anomaly) or -1 (normal)"
         return self.model.refusal(event.example.values)
-
-    def _reviews(self, events: Sequence[FeedbackGiven]) -> Reviews | None:
-        """Return what these labels say about served items; None if nothing follows from it."""
-        return reviews_of(events) if self._has_target or chosen_labels(events) else None
 
     def _record(self, events: Sequence[FeedbackGiven]) -> None:
         """Record the served verdicts and the names in feedback events."""

@@ -10,13 +10,15 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
-- POST /tenants/{tenant}/whatif is new.
+- POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
+  A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
 - Feedback says which earlier label of the prediction it `replaced`.
 - A prediction has a `review_reason` if a person should look at it, and feedback the probability (`chosen_with`) with
   which the review policy chose its prediction.
-- New settings of a tenant: `objective`, `numbers`, `keep_inputs`, `target`, `review_...` and `reviews_per_day`; `threshold` may be `auto`.
+- New settings of a tenant: `objective`, `numbers`, `keep_inputs`, `target`, `review_...` and `reviews_per_day`;
+  `threshold` may be `auto`.
 - Texts: titles, summaries, descriptions, examples.
 """
 
@@ -45,6 +47,7 @@ ADDED = {
     "/tenants/{tenant}/whatif": {"post"},
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
+    "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {
@@ -84,7 +87,7 @@ INTENDED = {
     *(
         f"{operation} application/json .{field}"
         for operation in ("get /tenants/{tenant} 200", "put /tenants/{tenant} 200", "post /tenants/{tenant}/import 200")
-        for field in ("health", "threshold", "rebuilding", "review")
+        for field in ("health", "threshold", "rebuilding", "honest", "target", "review")
     ),
     # A review policy chooses predictions with a known probability.
     "post /predict 200 application/json .review_reason",
@@ -92,6 +95,7 @@ INTENDED = {
     "post /feedback 200 application/json .chosen_with",
     "post /feedback/batch 200 application/json .results[].chosen_with",
     # Settings that were added.
+    "put /tenants/{tenant} request application/json .target",
     "put /tenants/{tenant} request application/json .numbers",
     "put /tenants/{tenant} request application/json .review_",
     "put /tenants/{tenant} request application/json .reviews_per_day",

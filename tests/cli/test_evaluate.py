@@ -176,6 +176,34 @@ def test_the_reliability_of_probabilities_is_shown_and_drawn(tmp_path: Path, cap
     assert msgspec.json.decode(capsys.readouterr().out)["results"][0]["health"]["status"] == "good"
 
 
+def test_a_target_is_followed_and_the_curve_drawn(tmp_path: Path, capsys: Output) -> None:
+    rng = np.random.default_rng(6)
+    labels = np.where(rng.random(6000) < 0.2, 1, -1)
+    file, picture = tmp_path / "given.libsvm", tmp_path / "curve.svg"
+    file.write_text("".join(f"{y} 1:1 2:{rng.normal(0.5 * y, 1.0):.4f}\n" for y in labels.tolist()))
+    given = ["evaluate", str(file), "--target-fpr", "0.05", "--normalize", "none", "--numbers", "raw", "--quiet"]
+    assert main([*given, "--curve", str(picture)]) == 0
+    assert "Target: false_positive_rate = 0.05, followed" in capsys.readouterr().out
+    drawn = ET.fromstring(picture.read_text())  # noqa: S314 - our own
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}polyline")) == 4
+    main([*given, "--json"])
+    found = msgspec.json.decode(capsys.readouterr().out)["results"][0]
+    assert abs((1.0 - found["specificity"]) / 0.05 - 1.0) < 0.15
+    assert (found["config"]["target"], found["config"]["target_value"]) == ("false_positive_rate", 0.05)
+
+
+def test_a_target_or_a_curve_that_makes_no_sense_is_refused(dataset: Path, capsys: Output, tmp_path: Path) -> None:
+    assert main(["evaluate", str(dataset), "--target-fpr", "2"]) == 1
+    assert "it must be a number from 0.000001 to 0.999999" in capsys.readouterr().err
+    assert main(["evaluate", str(dataset), "--target-fpr", "0.1", "--threshold", "0.5"]) == 1
+    assert "a target determines the threshold" in capsys.readouterr().err
+    picture = str(tmp_path / "curve.svg")
+    assert main(["evaluate", str(dataset), "--compare", "fsol,cs-sol", "--curve", picture]) == 1
+    assert "--curve shows one algorithm" in capsys.readouterr().err
+    assert main(["evaluate", str(dataset), "--threshold", "0", "--curve", picture]) == 1
+    assert "--curve needs scores" in capsys.readouterr().err
+
+
 def test_without_an_objective_there_is_nothing_to_plot(dataset: Path, capsys: Output) -> None:
     assert main(["evaluate", str(dataset), "--algorithm", "fsol", "--threshold", "0", "--plot"]) == 0
     assert "gave no probabilities" in capsys.readouterr().out

@@ -47,6 +47,8 @@ CASES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "bias": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),
     "threshold": ("arow", [0, -1.5, 1e12, -1e12, "auto"], [*NUMBERS_REFUSED, None, 1.1e12, "automatic"]),
     "objective": ("arow", [None, "balanced", "error"], ["", "BALANCED", "accuracy", 0, 1, True, 1.0, [], {}]),
+    "target": ("arow", [None], ["", "recall", 0, 1, True, 1.0, [], {}]),
+    "target_value": ("arow", [None], [*NUMBERS_REFUSED, 0.0, -1.0, 1.1e9]),
     "max_features": ("arow", [1, 1 << 31], [*WHOLE_REFUSED, (1 << 31) + 1]),
     "keep_inputs": ("arow", ["none", "review", "all"], [None, True, "", "some", 1, []]),
     "keep_predictions": ("arow", [True, False], [None, 0, 1, 0.0, 1.0, "true", "", []]),

@@ -58,6 +58,13 @@ def test_a_label_says_with_which_probability_it_was_chosen(chosen_with: float | 
     assert event.chosen_with == chosen_with
 
 
+def test_a_label_of_a_chosen_item_says_when_it_was_served() -> None:
+    for chosen_with, served_at in ((0.5, 77), (None, None)):
+        event = decode(encode(LongFeedbackRecord(1, 1, b"", b"", served_at_milliseconds=77, chosen_with=chosen_with)))
+        assert isinstance(event, FeedbackGiven)
+        assert event.served_at_milliseconds == served_at
+
+
 @pytest.mark.parametrize("chosen_with", [0.0, -0.5, 1.5, float("nan"), float("inf")])
 def test_an_impossible_probability_is_refused(chosen_with: float) -> None:
     with pytest.raises(ValueError, match="chosen with probability"):

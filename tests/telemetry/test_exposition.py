@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.telemetry.counters import Telemetry
 from app.telemetry.exposition import Runtime, merged, text_of
 from app.telemetry.families import families
-from app.telemetry.readings import DriftReading, Rates, TenantReading, WorkerReading
+from app.telemetry.readings import DriftReading, HonestReading, Rates, TargetReading, TenantReading, WorkerReading
 
 MANUAL = (Path(__file__).parent.parent.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
 OF_THE_SERVICE = {"sluice_workers", "sluice_workers_answering"}
@@ -20,6 +20,8 @@ def reading(**changes: object) -> TenantReading:
         "name": "acme",
         "rates": [Rates("model", "lifetime", 0.75, 0.5, 1.0)],
         "drifts": [DriftReading("anomaly", 1, 2, 30, 0.25), DriftReading("normal", 0, 0, 0, None)],
+        "honest": [HonestReading("balanced_accuracy", "lately", 0.8, 0.7, 0.9, 55.0)],
+        "target": TargetReading("precision", 0.5, 0.48), "threshold": 0.1,
         "is_poor": False, "rebuilding": 0.5,
         "version": 7, "features": 10, "nonzero_weights": 4, "memory_bytes": 1000, "log_lag_events": 0,
         "log_lag_seconds": 0.0, "snapshot_lag_events": 7, "snapshot_age_seconds": 1.5, "pending_predictions": 3,
@@ -60,6 +62,19 @@ def test_undefined_values_have_no_sample() -> None:
         "sluice_tenant_sparsity_ratio",
     }
     assert ("sluice_drift_error_ratio", ("0", "acme", "normal")) not in found
+
+
+def test_honest_rates_come_with_their_interval_and_targets_with_what_was_realised() -> None:
+    found = samples(page(reading()))
+    at = ("0", "acme", "balanced_accuracy", "lately")
+    assert found["sluice_honest_ratio", at] == 0.8
+    assert found["sluice_honest_interval_ratio", tuple(sorted((*at, "low")))] == 0.7
+    assert found["sluice_honest_interval_ratio", tuple(sorted((*at, "high")))] == 0.9
+    assert found["sluice_honest_labels", at] == 55.0
+    assert found["sluice_target_value", ("0", "acme", "precision")] == 0.5
+    assert found["sluice_target_realised", ("0", "acme", "precision")] == 0.48
+    without = {name for name, _ in samples(page(reading(honest=[], target=None)))}
+    assert not without & {"sluice_honest_ratio", "sluice_target_value", "sluice_target_realised"}
 
 
 def test_sparsity_is_the_share_of_features_without_a_weight() -> None:

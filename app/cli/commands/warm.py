@@ -110,7 +110,7 @@ def _calibrate() -> None:
     assert state.review_of(0.0, -1)
     assert state.skill
     chosen = FeedbackGiven(example_of({"a": 1.0}), label=1, served=Served(1, 0.5), chosen_with=0.5)
-    targets: list[dict[str, Value]] = [{}, {"target": "precision", "target_value": 0.5}]
+    targets: tuple[dict[str, Value], ...] = ({}, {"target": "precision", "target_value": 0.5})
     for target in targets:
         state.configure(state.config.changed(target))
         apply(state, chosen)
