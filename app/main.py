@@ -76,9 +76,8 @@ from app.tenants.transfer.imports import Imports
 
 logger = logging.getLogger("sluice")
 
-SWITCH_SECONDS = (
-    0.0005  # how long requests wait for a thread that rebuilds or encodes a model; Python's default is 5 ms
-)
+# How long requests wait for a thread that rebuilds or encodes a model; Python's default is 5 ms.
+SWITCH_SECONDS = 0.0005
 WARM_FEATURES = 200  # so many that the table grows
 
 
@@ -111,9 +110,7 @@ def application(settings: Settings) -> FastAPI:
             durability=settings.required_durability,
         )
         tenants = build_tenants(connection, _rules(settings), telemetry)
-        limits = QueueLimits(
-            settings.review_max_per_tenant, settings.review_max_bytes_per_tenant, settings.review_max_leases
-        )
+        limits = _queue_limits(settings)
         review = ReviewQueueStore(connection, limits)
         store = PredictionStore(
             connection,
@@ -122,13 +119,8 @@ def application(settings: Settings) -> FastAPI:
             settings.pending_max_bytes_per_tenant,
             limits,
         )
-        kept = KeptPredictions(
-            store,
-            tenants.follower,
-            enabled=settings.pending_ttl_seconds > 0,
-            telemetry=telemetry,
-            inputs=InputStore(connection),
-        )
+        enabled, inputs = settings.pending_ttl_seconds > 0, InputStore(connection)
+        kept = KeptPredictions(store, tenants.follower, enabled=enabled, telemetry=telemetry, inputs=inputs)
         budget = PredictionBudget(store, kept, partial(read_memory, connection), settings.pending_max_bytes)
         measurements = Measurements(
             tenants.cache, tenants.loader, tenants.follower, kept, budget, telemetry.tenants, connection.status, review
@@ -234,6 +226,10 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         telemetry=telemetry,
         store=connection.status,
     )
+
+
+def _queue_limits(settings: Settings) -> QueueLimits:
+    return QueueLimits(settings.review_max_per_tenant, settings.review_max_bytes_per_tenant, settings.review_max_leases)
 
 
 def _rate_limiter(per_second: int, reason: str, telemetry: Telemetry, workers: WorkerGroup) -> RateLimiter | None:

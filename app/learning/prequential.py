@@ -1,16 +1,20 @@
-"""Prequential (test-then-train) accuracy: every label first tests the verdict of the model, which then learns it."""
+"""Prequential (test-then-train) accuracy: every label first tests the verdict of the model, which then learns it.
 
-import math
+Labels of items that the review policy chose are also counted by the probability of the choice.
+"""
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from app.learning.config import Config
+from app.learning.config import Config, Target
 from app.learning.drift import Drift, drift_of
-from app.learning.honest.counts import HonestCounts, Reviews
+from app.learning.events import FeedbackGiven
+from app.learning.parts.confusion import Confusion
 from kernels.arrays import Bytes, Floats, Ints
-from kernels.evaluation import calibration
+from kernels.evaluation import calibration, curve, honest
 from kernels.evaluation.confusion import count, count_one
 from kernels.evaluation.drift import new_detectors
 
@@ -18,69 +22,118 @@ WINDOW = 1000  # examples in the sliding window
 FADING = 0.999  # factor per example by which earlier examples fade
 CELL = 3  # the last of the four cells of `kernels/evaluation/confusion.py`
 Objective = tuple[int, float, float]  # as the kernel takes it, with the costs of a missed anomaly and a false alarm
+LEAST_PROBABILITY = 1e-9  # of an event; no policy chooses so rarely
+NO_TARGET: Target = (curve.NO_TARGET, 0.0)
 MOST_COUNTED = 1 << 52  # well below 2**53, where floats, and Redis, stop counting exactly
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """A confusion matrix. Rates are None until they are defined: no observation is not a bad rate."""
+class Reviews(NamedTuple):
+    """What some labels say about the choice of their items, and what was served for them."""
 
-    true_negatives: float
-    false_positives: float
-    false_negatives: float
-    true_positives: float
+    weights: Floats  # 1 / p; 0 if the item was not chosen
+    scores: Floats
+    verdicts: Floats  # 0 if unknown
+    times: Floats  # milliseconds; 0 if unknown
 
-    @property
-    def examples(self) -> float:
-        """All examples."""
-        return self.positives + self.negatives
+    @staticmethod
+    def unknown(count: int) -> "Reviews":
+        """Return that nothing is known of so many labels."""
+        return Reviews(*np.zeros((4, count)))
 
-    @property
-    def positives(self) -> float:
-        """Examples labelled 1: T+ in the paper."""
-        return self.true_positives + self.false_negatives
 
-    @property
-    def negatives(self) -> float:
-        """Examples labelled -1: T- in the paper."""
-        return self.true_negatives + self.false_positives
+def reviews_of(events: Sequence[FeedbackGiven]) -> Reviews:
+    """Return these facts of feedback events. A choice without a served verdict counts for nothing."""
+    reviews = Reviews.unknown(len(events))
+    for i, event in enumerate(events):
+        if event.served is not None:
+            reviews.weights[i] = 0.0 if event.chosen_with is None else 1.0 / max(event.chosen_with, LEAST_PROBABILITY)
+            reviews.scores[i], reviews.verdicts[i] = event.served.score, event.served.label
+            reviews.times[i] = event.served_at_milliseconds or 0
+    return reviews
 
-    @property
-    def error(self) -> float | None:
-        """Share of wrong verdicts."""
-        return _ratio(self.false_positives + self.false_negatives, self.examples)
 
-    @property
-    def sensitivity(self) -> float | None:
-        """Share of anomalies that were found."""
-        return _ratio(self.true_positives, self.positives)
+def chosen_labels(events: Sequence[FeedbackGiven]) -> bool:
+    """Tell whether a label of a chosen item is among these."""
+    return any(event.chosen_with is not None and event.served is not None for event in events)
 
-    @property
-    def specificity(self) -> float | None:
-        """Share of normal examples with a normal verdict."""
-        return _ratio(self.true_negatives, self.negatives)
 
-    @property
-    def balanced_accuracy(self) -> float | None:
-        """Mean of sensitivity and specificity; None until both classes have been seen."""
-        return self.weighted_sum(0.5)
+@dataclass(slots=True)
+class HonestCounts:
+    """Weighted sums of the verdicts on chosen items, and weighted histograms of their scores.
+
+    Without a label of a chosen item there are no sums, and without a target no histograms: earlier logs have neither.
+    """
+
+    sums: Floats | None = None
+    histograms: Floats | None = None
+    target: Target = NO_TARGET
 
     @property
-    def balanced_accuracy_margin(self) -> float | None:
-        """Half the width of a 95% interval around the balanced accuracy, as if verdicts were independent."""
-        sensitivity, specificity = self.sensitivity, self.specificity
-        if sensitivity is None or specificity is None:
+    def is_empty(self) -> bool:
+        """Whether there is nothing to count, unless a label of a chosen item comes."""
+        return self.sums is None and self.histograms is None
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold for the target; None without one, or until it can be known."""
+        data = self.histograms
+        if data is None or self.target == NO_TARGET or not data[curve.IS_SET]:
             return None
-        found = sensitivity * (1.0 - sensitivity) / self.positives
-        left = specificity * (1.0 - specificity) / self.negatives
-        return 1.96 * 0.5 * math.sqrt(found + left)
+        return data.item(curve.THRESHOLD)
 
-    def weighted_sum(self, mu_positive: float) -> float | None:
-        """Weight sensitivity and specificity as the paper's *sum* does: mu+ sensitivity + mu- specificity."""
-        sensitivity, specificity = self.sensitivity, self.specificity
-        if sensitivity is None or specificity is None:
-            return None
-        return mu_positive * sensitivity + (1.0 - mu_positive) * specificity
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the histograms are of chosen items."""
+        return self.histograms is not None and bool(self.histograms[curve.IS_WEIGHTED])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in self.arrays())
+
+    def follow(self, target: Target, *, is_new: bool) -> None:
+        """Follow a target from now on, or none. The scores of another model have no meaning for a new one."""
+        is_other = target != self.target
+        self.target = target
+        if target == NO_TARGET and not self.is_weighted:
+            self.histograms = None
+        elif self.histograms is None or is_new:
+            was_weighted, self.histograms = self.is_weighted, curve.new_curve()
+            self.histograms[curve.IS_WEIGHTED] = was_weighted
+        elif is_other:
+            self.histograms[curve.IS_SET], self.histograms[curve.LEVEL] = 0.0, 0.0
+            curve.choose(self.histograms, *target)
+
+    def record(self, labels: Floats, scores: Floats, reviews: Reviews, thresholds: Floats) -> None:
+        """Count labels in order; with a target, put in the thresholds that were in force."""
+        chosen = np.flatnonzero(reviews.weights)
+        if chosen.size:
+            self._begin()
+        if self.sums is not None:
+            for i in chosen.tolist():
+                honest.add(self.sums, labels[i], reviews.verdicts[i], reviews.weights[i])
+        if self.histograms is not None:
+            curve.observe_all(self.histograms, labels, scores, *reviews, *self.target, thresholds)
+
+    def record_one(self, event: FeedbackGiven, score: float, threshold: float) -> None:
+        """Count one label, as `record` does."""
+        if not self.is_empty or chosen_labels([event]):
+            self.record(np.array([float(event.label)]), np.array([score]), reviews_of([event]), np.array([threshold]))
+
+    def _begin(self) -> None:
+        if self.sums is None:
+            self.sums = honest.new_sums()
+        if self.histograms is None:
+            self.histograms = curve.new_curve()
+
+    def arrays(self) -> tuple[Floats, ...]:
+        """Return what belongs to the digest: nothing while there is nothing."""
+        return tuple(array for array in (self.sums, self.histograms) if array is not None)
+
+    def copy(self) -> "HonestCounts":
+        """Copy the counts."""
+        sums, histograms = (None if array is None else array.copy() for array in (self.sums, self.histograms))
+        return HonestCounts(sums, histograms, self.target)
 
 
 @dataclass(slots=True)
@@ -213,38 +266,7 @@ class Prequential:
         return Confusion(*self.faded.tolist())
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
-
-
 def objective_of(config: Config) -> Objective:
     """Return what the threshold shall be best for."""
     positive, negative = (float(config.values.get(name) or 1.0) for name in ("cost_positive", "cost_negative"))
     return calibration.OBJECTIVES.index(str(config.values["objective"])), positive, negative
-
-
-def decode_histograms(stored: bytes) -> Floats:
-    """Rebuild the histograms of a snapshot; ValueError if they are inconsistent."""
-    histograms = np.frombuffer(stored).copy()
-    if histograms.size != calibration.SIZE or not np.isfinite(histograms).all():
-        raise ValueError("its calibration has the wrong size, or some numbers are not finite")
-    scale, weights = float(histograms[calibration.SCALE]), histograms[calibration.WEIGHT : calibration.MASS]
-    counts = np.concatenate([histograms[calibration.CHANGED : calibration.WEIGHT], histograms[calibration.MASS :]])
-    if (
-        not calibration.LEAST_SCALE <= scale <= calibration.LARGEST_SCALE
-        or math.frexp(scale)[0] != 0.5  # noqa: PLR2004 - a power of two
-        or (weights < 1.0).any()
-        or (weights > calibration.LARGEST_WEIGHT).any()
-        or (counts < 0.0).any()
-    ):
-        raise ValueError("its calibration is inconsistent")
-    return histograms
-
-
-def probability_table(histograms: Floats) -> list[float]:
-    """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
-    if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
-        return []
-    table = np.empty(calibration.BINS)
-    calibration.fill_probabilities(histograms, table)
-    return table.tolist()

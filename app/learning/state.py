@@ -1,12 +1,10 @@
 """A tenant's state, and the one function that changes it: apply(state, event)."""
 
-import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import assert_never
 
-import msgspec
 import numpy as np
 
 from app.learning.config import Config, Value, config_of
@@ -22,11 +20,11 @@ from app.learning.events import (
     TenantConfigured,
 )
 from app.learning.example import Example, Examples, in_csr
-from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, reviews_of
 from app.learning.model import Model
+from app.learning.parts.digest import compute_digest
 from app.learning.parts.names import Names
 from app.learning.parts.numbers import NONE_GIVEN
-from app.learning.prequential import Confusion, Prequential, objective_of, probability_table
+from app.learning.prequential import NO_TARGET, Prequential, Reviews, chosen_labels, objective_of, reviews_of
 from app.learning.review import policy_of
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration, review
@@ -162,7 +160,7 @@ class TenantState:
             return None
         table = self._probabilities
         if table is None:
-            table = self._probabilities = probability_table(histograms)
+            table = self._probabilities = _probability_table(histograms)
         if not table:
             return None
         return calibration.interpolated(table, score / histograms.item(calibration.SCALE))
@@ -223,11 +221,6 @@ class TenantState:
     def is_poor(self) -> bool:
         """Whether the verdicts are no better than chance, after enough labels."""
         return self.skill == NO_SKILL
-
-    @property
-    def served(self) -> Confusion:
-        """Served verdicts against the labels that came later."""
-        return self.prequential.served
 
     @property
     def drift(self) -> Drift:
@@ -294,12 +287,10 @@ def advance(state: TenantState, event: Event) -> Outcome:
         return Outcome(state.version, updated=False, refused=str(refusal))
 
 
-def compute_digest(version: int, config: Config, counts: Prequential, learnt: Iterable[Floats]) -> str:
-    """Hash configuration, counts, and the learnt arrays: scalars, rows in their order, matrix, statistics."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(msgspec.json.encode([version, config.stored], order="deterministic"))
-    for array in counts.arrays():
-        digest.update(array.data)
-    for array in learnt:
-        digest.update(np.ascontiguousarray(array).reshape(-1).data)
-    return digest.hexdigest()
+def _probability_table(histograms: Floats) -> list[float]:
+    """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
+    if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
+        return []
+    table = np.empty(calibration.BINS)
+    calibration.fill_probabilities(histograms, table)
+    return table.tolist()

@@ -11,7 +11,8 @@ import numpy as np
 from app.learning.drift import ClassDrift
 from app.learning.honest.curve import TargetFigures, target_of
 from app.learning.honest.figures import figures
-from app.learning.prequential import WINDOW, Confusion
+from app.learning.parts.confusion import Confusion
+from app.learning.prequential import WINDOW
 from app.learning.state import TenantState
 from app.storage.client.durability import StoreStatus
 from app.storage.errors import StoreUnavailable

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from app.learning.config import Value, config_of
 from app.learning.model import Model
+from app.learning.parts.confusion import Confusion
 from app.learning.parts.names import BIAS_KEY
-from app.learning.prequential import Confusion
 from experiments.examples import Examples, joined
 from experiments.paper.protocol import Sizes
 from experiments.sets import SOURCES

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from experiments.preparation import Facts
 from experiments.quality.significance import Comparison
 from experiments.quality.streams import NATURAL

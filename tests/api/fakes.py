@@ -12,7 +12,7 @@ from app.learning.config import Value
 from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.learning.review import Chosen
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply

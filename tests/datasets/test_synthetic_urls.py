@@ -8,7 +8,7 @@ import pytest
 from app.datasets.synthetic_urls import ANOMALY_SHARE, NORMAL, TRICKS, SyntheticUrl, synthetic_urls
 from app.features.featurizer import features_of
 from app.learning.events import FeedbackGiven
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.learning.state import TenantState, apply
 
 RESERVED = re.compile(r"(\.|^)(example|test|example\.(com|net|org))$")  # RFC 2606

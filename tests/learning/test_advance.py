@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from app.learning.events import Event, FeaturesRemoved, FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of, example_of_json
+from app.learning.parts.confusion import Confusion
 from app.learning.parts.names import Names
-from app.learning.prequential import Confusion
 from app.learning.replay import BATCH_EVENTS, advance_all, replay
 from app.learning.state import TenantState, advance, apply
 from kernels.registry import ALGORITHMS
@@ -55,7 +55,7 @@ def test_many_at_once_equal_one_by_one(log: list[Event], names_at_most: int) -> 
     assert at_once.digest == singly.digest
     assert at_once.version == len(log)
     assert list(at_once.names) == list(singly.names)
-    assert at_once.served == singly.served
+    assert at_once.prequential.served == singly.prequential.served
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -123,7 +123,7 @@ def test_served_verdicts_are_counted_beside_those_of_the_model_now() -> None:
     for label, served in given_and_served:
         apply(state, FeedbackGiven(example, label, Served(served, 0.5)))
     apply(state, FeedbackGiven(example, 1))
-    assert state.served == Confusion(1, 3, 2, 1)
+    assert state.prequential.served == Confusion(1, 3, 2, 1)
     assert state.prequential.lifetime.examples == 8
 
 

@@ -6,8 +6,8 @@ import pytest
 from app.learning.config import Value
 from app.learning.events import Event, FeedbackGiven, TenantConfigured
 from app.learning.example import example_of
-from app.learning.prequential import decode_histograms
 from app.learning.replay import advance_all, replay
+from app.learning.snapshot.evaluation import decode_histograms
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance
 from kernels.evaluation import calibration as kernel

@@ -8,10 +8,11 @@ from app.learning.config import Value
 from app.learning.errors import BadSetting
 from app.learning.events import Event, FeedbackGiven, LabelRetracted, Served, TenantConfigured
 from app.learning.example import example_of
-from app.learning.honest.counts import HonestCounts, decode_honest, encode_honest
 from app.learning.honest.curve import curve_of, target_of
 from app.learning.honest.figures import HonestRates, figures
+from app.learning.prequential import HonestCounts
 from app.learning.replay import advance_all, replay
+from app.learning.snapshot.evaluation import decode_honest, encode_honest
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, apply
 from kernels.evaluation import curve, honest

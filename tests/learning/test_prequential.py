@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.learning.prequential import FADING, WINDOW, Confusion, Prequential
+from app.learning.parts.confusion import Confusion
+from app.learning.prequential import FADING, WINDOW, Prequential
 from kernels.arrays import Floats
 
 EMPTY = Confusion(0, 0, 0, 0)

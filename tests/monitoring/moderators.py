@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import httpx
 
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from tests.reliability.traffic import feedback
 from tests.services import Service, new_client
 

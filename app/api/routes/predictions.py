@@ -18,7 +18,7 @@ from app.api.parameters import KnownQuery, whole_number
 from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.predictions import MAX_EXPLAINED, ContributionResponse, ExplainedResponse, PredictionResponse
-from app.api.schemas.reasons import shown_input, shown_reasons
+from app.api.schemas.review.reasons import shown_input, shown_reasons
 from app.auth.keys import Key
 from app.learning.example import Example
 from app.learning.review import REASONS

@@ -12,9 +12,9 @@ from app.api.dependencies import Audited, Service, Tenants, needs
 from app.api.documentation import USING_TENANT, WITH_TENANT, example, json_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, flag_of, whole_number
-from app.api.schemas.honest import CurveResponse
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
-from app.api.schemas.review import ReviewStatusResponse
+from app.api.schemas.review.honest import CurveResponse
+from app.api.schemas.review.queue import ReviewStatusResponse
 from app.api.schemas.tenants import (
     DeletedListResponse,
     DeletedResponse,

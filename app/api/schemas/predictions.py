@@ -8,7 +8,7 @@ from app.api.schemas.inputs import InputItem
 from app.api.schemas.labels import LabelResponse
 from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName, optional
 from app.api.schemas.problems import ItemErrorResponse
-from app.api.schemas.reasons import InputResponse, ReasonResponse
+from app.api.schemas.review.reasons import InputResponse, ReasonResponse
 
 MAX_EXPLAINED = 100
 EXPLAIN_DESCRIPTION = "How many features to name that moved the score most."

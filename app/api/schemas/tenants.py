@@ -11,14 +11,14 @@ from pydantic import (
     model_validator,
 )
 
-from app.api.schemas.honest import HonestResponse, TargetResponse
 from app.api.schemas.names import Number, RequestModel, ResponseModel, optional
-from app.api.schemas.review import ReviewStatusResponse
+from app.api.schemas.review.honest import HonestResponse, TargetResponse
+from app.api.schemas.review.queue import ReviewStatusResponse
 from app.learning.config import DEFAULTS, Value
 from app.learning.errors import BadSetting, short_repr
 from app.learning.honest.curve import target_of
 from app.learning.honest.figures import figures
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.learning.state import TenantState
 from app.learning.summary import summarise
 from kernels.evaluation.curve import TARGETS

@@ -9,7 +9,7 @@ from app.cli.client import Client, RequestRefused
 from app.cli.demo.tally import SPAN, Tally, by_model
 from app.cli.output import percent, print_table, print_text, printable
 from app.datasets.synthetic_urls import SyntheticUrl
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 
 TOP_WEIGHTS, TOP_CONTRIBUTIONS = 8, 5
 LONGEST_LAG_SECONDS: Final = 2.0

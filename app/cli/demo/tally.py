@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from app.datasets.synthetic_urls import SyntheticUrl
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 
 RECENT: Final = 200  # labels behind the live figures
 SPAN: Final = 400  # labels behind the figures before and after a change

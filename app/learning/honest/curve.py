@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.honest.counts import NO_TARGET
 from app.learning.honest.figures import NO_LABEL, HonestFigures, Rate, complement, figures, share
+from app.learning.prequential import NO_TARGET
 from app.learning.state import TenantState
 from kernels.arrays import Floats
 from kernels.evaluation import calibration

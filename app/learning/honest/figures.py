@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.honest.counts import HonestCounts
+from app.learning.prequential import HonestCounts
 from kernels.arrays import Floats
 from kernels.evaluation.honest import EVER, LABELS, LATELY, SQUARES, SUM, WIDTH, bounds
 

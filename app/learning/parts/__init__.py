@@ -1,1 +1,1 @@
-"""Parts of a state: the names of features, numbers that callers give, and the check of stored tables."""
+"""Parts of a state: confusion matrices, the digest, the names of features, numbers that callers give, stored tables."""

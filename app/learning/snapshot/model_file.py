@@ -13,9 +13,8 @@ import numpy as np
 
 from app.learning.drift import decode_detectors, encode_detectors
 from app.learning.errors import BadSetting, BadSnapshot, ModelNotFinite
-from app.learning.honest.counts import decode_honest, encode_honest
 from app.learning.parts.numbers import WIDTH
-from app.learning.prequential import MOST_COUNTED, decode_histograms
+from app.learning.prequential import MOST_COUNTED
 from app.learning.snapshot.chunks import (
     DENSE,
     HONEST,
@@ -30,6 +29,7 @@ from app.learning.snapshot.chunks import (
     name_chunks,
     row_chunks,
 )
+from app.learning.snapshot.evaluation import decode_histograms, decode_honest, encode_honest
 from app.learning.snapshot.state_copy import StateCopy, copy_state
 from app.learning.state import TenantState
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.learning.config import Config
+from app.learning.parts.digest import compute_digest
 from app.learning.parts.names import Names
 from app.learning.prequential import Prequential
-from app.learning.state import TenantState, compute_digest
+from app.learning.state import TenantState
 from kernels.arrays import Floats
 from kernels.learner import totals
 from kernels.table.layout import copy_rows

@@ -15,7 +15,7 @@ import numpy as np
 from app.learning.config import Value
 from app.learning.errors import BadSetting
 from app.learning.events import Event, FeedbackGiven, TenantConfigured
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.learning.snapshot.model_file import decode
 from app.learning.state import TenantState, advance
 from app.storage.event_log import Entry

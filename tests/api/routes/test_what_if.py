@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.tenants.errors import WhatIfTooLarge
 from app.tenants.labels.stored_labels import LabelFilter
 from app.tenants.labels.what_if import Comparison, Flip, Side, WhatIf

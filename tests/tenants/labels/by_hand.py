@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.learning.config import Value
 from app.learning.events import FeedbackGiven, LabelRetracted, TenantConfigured
-from app.learning.prequential import Confusion
+from app.learning.parts.confusion import Confusion
 from app.learning.state import TenantState, advance, apply
 from app.storage.event_codec import decode, decode_all
 from app.tenants.labels.what_if import Comparison

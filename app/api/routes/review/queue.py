@@ -17,7 +17,7 @@ from app.api.routes.predictions import Explain, PredictionId, shown_prediction
 from app.api.routes.tenants import TenantPath
 from app.api.schemas.names import ID_PATTERN
 from app.api.schemas.predictions import PredictionResponse
-from app.api.schemas.review import (
+from app.api.schemas.review.queue import (
     MAX_ITEMS,
     MAX_LEASE_SECONDS,
     MODERATOR_DESCRIPTION,

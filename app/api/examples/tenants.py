@@ -1,0 +1,81 @@
+"""Examples of tenants: settings, figures, weights."""
+
+from typing import Any
+
+from app.api.examples.inputs import TENANT
+
+SETTINGS = {"algorithm": "cs-ssol", "eta": 0.5, "threshold": 0.1}
+RATES = {"examples": 1000, "balanced_accuracy": 0.91, "sensitivity": 0.88, "specificity": 0.94}
+
+
+def _rate(value: float, low: float, high: float, labels: float) -> dict[str, float | None]:
+    return {"value": value, "low": low, "high": high, "labels": labels, "reason": None}
+
+
+HONEST = {
+    "labels": 640.0,
+    "items": 21_500.0,
+    "balanced_accuracy": _rate(0.86, 0.79, 0.91, 88.2),
+    "sensitivity": _rate(0.76, 0.61, 0.86, 24.1),
+    "specificity": _rate(0.96, 0.95, 0.97, 215.0),
+    "precision": _rate(0.41, 0.36, 0.46, 370.5),
+    "flagged": _rate(0.05, 0.04, 0.06, 240.3),
+}
+SHOWN: dict[str, Any] = {
+    "tenant": TENANT,
+    "version": 1235,
+    "algorithm": "cs-ssol",
+    "config": {"algorithm": "cs-ssol", "eta": 1.0, "r": 1.0, "lambda": 0.0, "threshold": "auto"},
+    "threshold": 0.03125,
+    "health": {
+        "status": "good",
+        "detail": "Of the last 29 anomalies 72% were found, and of the last 854 normal inputs 4% were flagged.",
+        "suggestions": [],
+    },
+    "counts": {"examples": 1235, "positives": 61, "negatives": 1174},
+    "balanced_accuracy": 0.9,
+    "sensitivity": 0.87,
+    "specificity": 0.93,
+    "recent": RATES,
+    "served": RATES | {"examples": 512},
+    "honest": {"ever": HONEST, "lately": HONEST},
+    "target": {
+        "name": "false_positive_rate",
+        "value": 0.04,
+        "followed": True,
+        "reason": None,
+        "realised": _rate(0.04, 0.03, 0.05, 215.0),
+    },
+    "drift": {
+        "anomaly": {"worse": 1, "better": 0, "labels": 29, "error": 0.28, "last_worse_at": 1107},
+        "normal": {"worse": 0, "better": 1, "labels": 854, "error": 0.04, "last_worse_at": None},
+    },
+    "features": 20481,
+    "nonzero_weights": 9120,
+    "sparsity": 0.55,
+    "dropped_features": 0,
+    "memory_bytes": 1310720,
+    "digest": "b0a1c2d3e4f5061728394a5b6c7d8e9f",
+    "rebuilding": None,
+    "review": {"waiting": 41, "leased": 2, "oldest_age_seconds": 5130.5, "by_reason": {"uncertain": 31, "random": 12}},
+}
+LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "next": None}
+WEIGHTS = {
+    "tenant": TENANT,
+    "version": 1235,
+    "weights": [{"feature": "token:free", "weight": 0.71, "evidence": 12.5}],
+}
+CURVE_POINT = {"threshold": 0.03125} | {
+    name: HONEST[name] for name in ("sensitivity", "specificity", "precision", "flagged")
+}
+CURVE = {
+    "tenant": TENANT,
+    "version": 1235,
+    "threshold": 0.03125,
+    "weighted": True,
+    "anomalies": 61,
+    "normal": 579,
+    "now": CURVE_POINT,
+    "points": [CURVE_POINT],
+    "reason": None,
+}

@@ -1,0 +1,1 @@
+"""What moderators and leads see: the queue, reasons, honest figures."""
