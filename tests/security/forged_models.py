@@ -73,7 +73,7 @@ def exercise(state: TenantState) -> None:
 
 def _digest(header: bytes, pieces: Pieces) -> str:
     """The digest that the reader computes, if it gets that far."""
-    held: dict[str, list[Data]] = {"rows": [], "dense": [], "names": []}
+    held: dict[str, list[Data]] = {"rows": [], "dense": [], "names": [], "honest": []}
     for kind, _, data in pieces:
         held.setdefault(kind, []).append(data)
     try:

@@ -6,7 +6,7 @@ from itertools import count
 from app.learning.review import REASONS, Chosen
 from app.storage.client import Connection
 from app.storage.event_log import Appended, Draft, EventLog, Group
-from app.storage.predictions import Block, PredictionStore
+from app.storage.predictions import Block, PredictionStore, Written
 from app.storage.redis_keys import keys_of
 from app.storage.review.queue import Action, Leased, LeaseEnded, NewItem, NotLeased, QueueLimits, ReviewQueueStore
 
@@ -45,7 +45,7 @@ class Desk:
 
     async def add(self, *chosen: Chosen | None, at: int = 1_700_000_000_000) -> list[str]:
         block, ids = self.block(*chosen, at=at)
-        assert all(isinstance(answer, int) for answer in await self.predictions.write([block]))
+        assert all(isinstance(answer, Written) for answer in await self.predictions.write([block]))
         return ids
 
     async def lease(

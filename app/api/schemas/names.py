@@ -5,7 +5,15 @@ import re
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 TENANT_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 ID_PATTERN = "^[^\\x00-\\x1f\\x7f]{1,200}$"
@@ -56,3 +64,22 @@ def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic.Field
 
 def _drop_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
+
+
+def as_sent(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Keep a value as it was sent. The tenant refuses a wrong one, with a sentence that says what it may be."""
+    try:
+        validate(value)
+    except ValidationError:
+        if isinstance(value, list | dict):
+            raise
+    return value
+
+
+Real = Annotated[float, WrapValidator(as_sent)]
+RealOrNull = Annotated[float | None, WrapValidator(as_sent)]
+Whole = Annotated[int, WrapValidator(as_sent)]
+RealOrText = Annotated[float | str, WrapValidator(as_sent)]
+TextOrNull = Annotated[str | None, WrapValidator(as_sent)]
+Text = Annotated[str, WrapValidator(as_sent)]
+Flag = Annotated[bool, WrapValidator(as_sent)]

@@ -2,16 +2,22 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, WrapValidator, model_validator
 
-from app.api.schemas.names import Number, RequestModel, ResponseModel, optional
+from app.api.schemas.names import (
+    Flag,
+    Number,
+    Real,
+    RealOrNull,
+    RealOrText,
+    RequestModel,
+    ResponseModel,
+    Text,
+    TextOrNull,
+    Whole,
+    as_sent,
+    optional,
+)
 from app.api.schemas.review.honest import HonestResponse, TargetResponse
 from app.api.schemas.review.queue import ReviewStatusResponse
 from app.learning.config import DEFAULTS, Value
@@ -27,23 +33,6 @@ from kernels.registry import ALGORITHMS
 Rate = float | None  # null until it is defined
 
 
-def _pass_scalars(value: object, validate: ValidatorFunctionWrapHandler) -> object:
-    """Keep a value as it was sent. The tenant refuses a wrong one, with a sentence that says what it may be."""
-    try:
-        validate(value)
-    except ValidationError:
-        if isinstance(value, list | dict):
-            raise
-    return value
-
-
-Real = Annotated[float, WrapValidator(_pass_scalars)]
-RealOrNull = Annotated[float | None, WrapValidator(_pass_scalars)]
-Whole = Annotated[int, WrapValidator(_pass_scalars)]
-RealOrText = Annotated[float | str, WrapValidator(_pass_scalars)]
-TextOrNull = Annotated[str | None, WrapValidator(_pass_scalars)]
-Text = Annotated[str, WrapValidator(_pass_scalars)]
-Flag = Annotated[bool, WrapValidator(_pass_scalars)]
 ALWAYS = optional("Every algorithm has it.")
 
 
@@ -75,7 +64,7 @@ class Target(RequestModel):
 class TenantSettings(RequestModel):
     """Settings to change. docs/algorithms.md says which of them an algorithm has, and their ranges."""
 
-    algorithm: Annotated[Literal[tuple(ALGORITHMS)], WrapValidator(_pass_scalars)] = ALWAYS  # type: ignore[valid-type]
+    algorithm: Annotated[Literal[tuple(ALGORITHMS)], WrapValidator(as_sent)] = ALWAYS  # type: ignore[valid-type]
     eta: Real = optional("Learning rate.")
     r: Real = optional("Regularisation of second-order algorithms.")
     delta: Real = optional("Initial value of adaptive denominators.")
