@@ -46,6 +46,10 @@ class Contender:
     weights: tuple[float, ...] = (1.0,)
     online: Callable[[Examples, Options], Online] | None = None  # for lines that depend on earlier scores
     takes_raw: bool = False  # inputs instead of features
+    beginning: int = 1 << 62  # examples on which points are searched first, at most
+    nonzeros: int = 1 << 62  # of these examples
+    longest: int = 1 << 62  # nonzeros of a stream that is played
+    climbs: bool = False  # also among the neighbours of the best points, on the whole stream
 
     @property
     def is_ours(self) -> bool:

@@ -29,7 +29,9 @@ def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) 
     """Compare each of ours with the best rival, for each objective."""
     found = []
     for objective in OBJECTIVES:
-        theirs = [best for best in bests if not best.contender.is_ours]
+        theirs = [best for best in bests if not best.contender.is_ours and best.row.objective == objective]
+        if not theirs:
+            continue
         rival = min(
             theirs, key=lambda best: loss_of({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
         )

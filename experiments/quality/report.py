@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from statistics import median
 
@@ -32,6 +32,7 @@ class Results:
     costs: dict[str, Cost]  # of a URL and a mail; empty if they were not measured
     peaks: dict[str, float]
     absent: list[str]  # sentences on streams and contenders that are missing
+    unplayed: list[str] = field(default_factory=list)  # sentences on what there was no time for
 
     @property
     def played(self) -> list[Outcome]:
@@ -83,7 +84,7 @@ def targets(results: Results) -> Iterator[Target]:
 def sections(results: Results, found: Sequence[Target]) -> dict[str, str]:
     names = list(dict.fromkeys(outcome.stream for outcome in results.outcomes))
     return {
-        "machine": "\n\n".join([bullets(results.machine), *results.absent]),
+        "machine": "\n\n".join([bullets(results.machine), *results.absent, *results.unplayed]),
         "summary": summary_table(results),
         "verdicts": verdict_table(results),
         "targets": targets_table(found) if found else "Not compared in this run.",
@@ -100,7 +101,7 @@ def sections(results: Results, found: Sequence[Target]) -> dict[str, str]:
             ("sparsity reached %", lambda at: shown(results.figure(*at, "sparsity", SPARSE), ".1f", missing="-")),
             ("points of balanced accuracy lost", lambda at: shown(results.lost_by_sparsity(*at), "+.2f", missing="-")),
         ),
-        "cold": "\n\n".join(_cold_tables(results)),
+        "cold": "\n\n".join(_cold_tables(results)) or "Not played yet.",
         "costs": _cost_table(results),
     }
 
@@ -123,7 +124,9 @@ def verdict_table(results: Results) -> str:
     rows = []
     for outcome in results.played:
         found = {match.objective: match for match in outcome.matches if match.ours == OURS and not match.scenario}
-        rows.append((outcome.stream, outcome.ratio, *(cell for of in OBJECTIVES for cell in _match_cells(found[of]))))
+        if found:
+            cells = (cell for of in OBJECTIVES for cell in _match_cells(found.get(of)))
+            rows.append((outcome.stream, outcome.ratio, *cells))
     return table(("stream", "ratio", *_match_header(BALANCED), *_match_header(ERROR)), rows)
 
 
@@ -133,7 +136,7 @@ def scenario_table(results: Results) -> str:
     for scenario in dict.fromkeys(match.scenario for _, match in matches):
         for stream in dict.fromkeys(stream for stream, _ in matches):
             found = {m.objective: m for at, m in matches if (at, m.scenario) == (stream, scenario)}
-            rows.append((scenario, stream, *(cell for of in OBJECTIVES for cell in _match_cells(found[of]))))
+            rows.append((scenario, stream, *(cell for of in OBJECTIVES for cell in _match_cells(found.get(of)))))
     return table(("scenario", "stream", *_match_header(BALANCED), *_match_header(ERROR)), rows)
 
 
@@ -141,7 +144,12 @@ def contender_table(results: Results, stream: str) -> str:
     """One line for each contender, with the figure of its best point for that column."""
     outcomes = {outcome.ratio: outcome for outcome in results.played if outcome.stream == stream}
     names = dict.fromkeys(row.contender for outcome in outcomes.values() for row in outcome.rows)
-    columns = [(ratio, objective) for objective in OBJECTIVES for ratio in outcomes]
+    columns = [
+        (ratio, objective)
+        for objective in OBJECTIVES
+        for ratio, outcome in outcomes.items()
+        if any(row.objective == objective for row in outcome.rows)
+    ]
     rows = [
         (_bold(name), *(shown(results.figure(stream, ratio, of, name), ".2f", missing="-") for ratio, of in columns))
         for name in names
@@ -174,7 +182,9 @@ def _match_header(objective: str) -> tuple[str, ...]:
     return (f"{objective}: best rival", "its %", "ours %", "chance", "")
 
 
-def _match_cells(match: Match) -> tuple[str, ...]:
+def _match_cells(match: Match | None) -> tuple[str, ...]:
+    if match is None:
+        return ("",) * len(_match_header(""))
     verdict = match.comparison.verdict
     chance = match.comparison.chance
     shares = (percent(match.their_share), percent(match.our_share))
