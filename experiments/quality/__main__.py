@@ -121,7 +121,7 @@ def measure(sizes: Sizes, work: Path, processes: int | None, minutes: float | No
         peaks={shape: costs.peak_ratio(shape) for shape in costs.SHAPES} if timed else {},
         absent=absent,
         unplayed=unplayed,
-        machine=machine.facts("2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"),
+        machine=machine.facts("2", f"The last run took {(time.monotonic() - start) / 60.0:.0f} minutes"),
     )
 
 

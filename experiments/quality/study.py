@@ -211,21 +211,23 @@ class Cell:
         found: list[Best] = []
         for number, contender in enumerate(self.contenders, 1):
             before, start = self.points.computed, time.perf_counter()
-            found += self.best(contender)
+            found += self.best(contender, _forms_of_best(found))
             taken, new = time.perf_counter() - start, self.points.computed - before
             if taken > SILENT_SECONDS:
                 text = f"{contender.name} ({number} of {len(self.contenders)})"
                 log(f"{self._name} {self._ratio}: {text}: {new} runs in {taken:.0f} s")
         return found
 
-    def best(self, contender: Contender) -> list[Best]:
+    def best(self, contender: Contender, forms: Sequence[str] = ()) -> list[Best]:
         """Return the best point for each objective, over all forms: those with the least mean loss on all samples.
+
+        A contender that does not climb plays only those forms that were best for others, if there are some.
 
         The grid is searched on the beginning of the first sample. The best points then play whole samples, and some
         contenders search on among their neighbours.
         """
         finals: list[tuple[str, Point, list[Verdicts]]] = []
-        begun: dict[str, Seen] = {form: {} for form in self._forms(contender)}
+        begun: dict[str, Seen] = {form: {} for form in self._forms(contender, forms)}
         whole: dict[str, Seen] = {form: {} for form in begun}
         for objective in self.objectives:
             losses: dict[tuple[str, Point], float] = {}
@@ -282,8 +284,10 @@ class Cell:
             found.append(curve(window.labels, np.where(played.said, 1.0, -1.0), points))
         return Curve(best.contender.name, mean_curve(found))
 
-    def _forms(self, contender: Contender) -> list[str]:
-        return [AS_GIVEN] if contender.is_ours or contender.takes_raw else list(self.forms[0])
+    def _forms(self, contender: Contender, best: Sequence[str] = ()) -> list[str]:
+        if contender.is_ours or contender.takes_raw:
+            return [AS_GIVEN]
+        return list(self.forms[0] if contender.climbs or not best else best)
 
     def _firsts(self, contender: Contender, objective: str) -> list[Point]:
         """Begin without weights, or with one that makes both classes about equal; and all over the grid."""
@@ -359,6 +363,19 @@ class Cell:
             sparsity=verdicts[0].sparsity,
         )
         return Best(contender, form, point, [each.said for each in verdicts], row)
+
+
+def _forms_of_best(bests: Sequence[Best]) -> list[str]:
+    """Return the form of the best rival that climbed, for each objective."""
+    found = {}
+    for best in sorted(bests, key=lambda each: -loss_of(_figures(each.row), each.row.objective)):
+        if best.contender.climbs:
+            found[best.row.objective] = best.form
+    return list(dict.fromkeys(found.values()))
+
+
+def _figures(row: Row) -> dict[str, float]:
+    return {ERROR: row.error, BALANCED: row.balanced or 0.0}
 
 
 def _is_changed(best: Best) -> bool:
