@@ -12,11 +12,11 @@ import msgspec
 from experiments.preparation import prepare_sets
 from experiments.quality import costs
 from experiments.quality.defaults import HEADS, compare_defaults
+from experiments.quality.plan import QUICK, WHOLE, Sizes, change_tasks, tasks
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.rivals.bogofilter import is_installed
 from experiments.quality.significance import LOST
 from experiments.quality.streams import RATIOS, TREC, streams
-from experiments.quality.study import QUICK, WHOLE, Sizes, change_tasks, tasks
 from experiments.quality.verdicts import LABELS, Outcome
 from experiments.tasks import ROOT, Task, log, run
 from load_tests.harness.machine import Machine

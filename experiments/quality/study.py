@@ -1,8 +1,7 @@
-"""Tasks: all contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
+"""All contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +13,7 @@ import numpy as np
 from experiments.examples import Examples
 from experiments.preparation import facts_of
 from experiments.quality.contenders import OURS, Contender, Options, Played
-from experiments.quality.matches import Best, figures_of, loss_of, matches_of
+from experiments.quality.matches import Best, figures_of, forms_of_best, loss_of, matches_of
 from experiments.quality.points import Points, Verdicts, digest
 from experiments.quality.rivals.forms import AS_GIVEN, BINS, forms_of
 from experiments.quality.rivals.grid import contenders
@@ -27,9 +26,7 @@ from experiments.quality.streams import (
     PDD,
     PHISHSTORM,
     PHISHTANK,
-    RATIOS,
     TREC,
-    TREC_BEGINNING,
     Stream,
     samples_of,
     streams,
@@ -48,99 +45,23 @@ from experiments.quality.verdicts import (
     last_half,
     mean_curve,
 )
-from experiments.tasks import Task, code, log
+from experiments.tasks import code, log
 from kernels.arrays import Floats
 
-STUDY = "quality"
 SILENT_SECONDS = 10.0  # a contender that takes longer on a stream is logged
 ONLINE_CODE = ("experiments/quality/scenarios.py",)
 FINALISTS = 2  # points of a grid that play all samples, for each objective
 CLIMBED = 3  # moves of a search on whole streams
 CHANGED = (PDD, TREC, "spamassassin", "a9a", "payments")  # streams of the scenarios
-CHANGES = "changes"  # the second study: scenarios and cold starts, with what was best without them
-SECONDS = {  # about, for each ratio; others take 20
-    "a9a": 25.0,
-    "w8a": 30.0,
-    "logs": 30.0,
-    "lingspam": 40.0,
-    "payments": 60.0,
-    "mixed": 60.0,
-    "two-tailed": 60.0,
-    "sensors": 60.0,
-    "units": 60.0,
-    "spamassassin": 45.0,
-    PDD: 55.0,
-    TREC_BEGINNING: 80.0,
-    "elec2": 90.0,
-    "news": 90.0,
-    "enron": 100.0,
-    PHISHSTORM: 120.0,
-    TREC: 150.0,
-    JPCERT: 160.0,
-    PHISHTANK: 200.0,
-}
 CHANGED_OURS = (OURS, f"{OURS}, cs-ssol", f"{OURS}, ftrl")
 COLD = (PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC)
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much is played."""
-
-    streams: tuple[str, ...]
-    ratios: tuple[str, ...]
-    examples: int | None  # of each stream at most
-    seeds: tuple[int, ...]
-    searched: int  # seeds on which points of a grid are searched
-    moves: int  # of a search
-    starts: int  # cold ones of each stream and ratio
-
-
-WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 10)
-QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
-
-
-def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
-    """All streams at all ratios: the natural one and the rarest before the others, small streams before large ones."""
-    order = {ratio: number for number, ratio in enumerate((NATURAL, "1:99", "1:9", "1:19"))}
-    cells = [(name, ratio) for name in names for ratio in sizes.ratios]
-    cells.sort(key=lambda cell: (order[cell[1]] > 1, _seconds(cell[0]), cell[0], order[cell[1]]))
-    return [_task(STUDY, evaluate, name, ratio, sizes, work) for name, ratio in cells]
-
-
-def change_tasks(sizes: Sizes, cells: Iterable[tuple[str, str]], work: Path) -> list[Task]:
-    """The scenarios and cold starts of these streams and ratios, which have been searched."""
-    some = [cell for cell in cells if _has_scenarios(*cell) or _has_cold_starts(*cell)]
-    some.sort(key=lambda cell: (not _has_scenarios(*cell), _seconds(cell[0])))
-    return [_task(CHANGES, change, name, ratio, sizes, work) for name, ratio in some]
-
-
-def _task(  # noqa: PLR0913, PLR0917 - what the task is, and its arguments
-    study: str, call: Callable[..., Outcome], name: str, ratio: str, sizes: Sizes, work: Path
-) -> Task:
-    arguments: dict[str, Any] = {
-        "name": name,
-        "ratio": ratio,
-        "work": str(work),
-        "limit": sizes.examples,
-        "seeds": list(sizes.seeds),
-        "searched": sizes.searched,
-        "moves": sizes.moves,
-    }
-    if call is change:
-        arguments["starts"] = sizes.starts
-    return Task(study, f"{name} {ratio}", _seconds(name), call, arguments)
-
-
-def _seconds(name: str) -> float:
-    return SECONDS.get(name, 20.0)
-
-
-def _has_scenarios(name: str, ratio: str) -> bool:
+def has_scenarios(name: str, ratio: str) -> bool:
     return ratio == NATURAL and name in CHANGED
 
 
-def _has_cold_starts(name: str, ratio: str) -> bool:
+def has_cold_starts(name: str, ratio: str) -> bool:
     return ratio in LABELS and name in COLD
 
 
@@ -172,9 +93,9 @@ def change(  # noqa: PLR0913, PLR0917 - the arguments of a task
     bests = [best for best in cell.bests() if _is_changed(best)]
     matches: list[Match] = []
     curves: list[Curve] = []
-    if _has_scenarios(name, ratio):
+    if has_scenarios(name, ratio):
         matches = [match for scenario in (*SCRIPTS, *ONLINE) for match in cell.changed(scenario, bests)]
-    if _has_cold_starts(name, ratio):
+    if has_cold_starts(name, ratio):
         curves = [
             cell.cold(each, starts) for each in bests if each.row.objective == BALANCED and _is_first(each, bests)
         ]
@@ -211,7 +132,7 @@ class Cell:
         found: list[Best] = []
         for number, contender in enumerate(self.contenders, 1):
             before, start = self.points.computed, time.perf_counter()
-            found += self.best(contender, _forms_of_best(found))
+            found += self.best(contender, forms_of_best(found))
             taken, new = time.perf_counter() - start, self.points.computed - before
             if taken > SILENT_SECONDS:
                 text = f"{contender.name} ({number} of {len(self.contenders)})"
@@ -363,19 +284,6 @@ class Cell:
             sparsity=verdicts[0].sparsity,
         )
         return Best(contender, form, point, [each.said for each in verdicts], row)
-
-
-def _forms_of_best(bests: Sequence[Best]) -> list[str]:
-    """Return the form of the best rival that climbed, for each objective."""
-    found = {}
-    for best in sorted(bests, key=lambda each: -loss_of(_figures(each.row), each.row.objective)):
-        if best.contender.climbs:
-            found[best.row.objective] = best.form
-    return list(dict.fromkeys(found.values()))
-
-
-def _figures(row: Row) -> dict[str, float]:
-    return {ERROR: row.error, BALANCED: row.balanced or 0.0}
 
 
 def _is_changed(best: Best) -> bool:

@@ -80,10 +80,10 @@ def test_the_page_has_every_section(results: Results) -> None:
 @pytest.mark.parametrize(("name", "ratio"), [("payments", NATURAL), ("breast-cancer", "1:9")])
 def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -> None:
     pytest.importorskip("vowpalwabbit")
-    from experiments.quality import study  # noqa: PLC0415 - only the benchmarks install these libraries
+    from experiments.quality import plan, study  # noqa: PLC0415 - only the benchmarks install these libraries
 
-    sizes = replace(study.QUICK, examples=400, ratios=(ratio,), moves=0)
-    (task,) = study.tasks(sizes, [name], tmp_path)
+    sizes = replace(plan.QUICK, examples=400, ratios=(ratio,), moves=0)
+    (task,) = plan.tasks(sizes, [name], tmp_path)
     found = study.evaluate(**task.arguments)
     again = study.evaluate(**task.arguments)
     assert found == again
@@ -91,7 +91,7 @@ def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -
     assert {each.contender.split()[0] for each in found.rows} >= {"Sluice", "VW", "scikit-learn", "river"}
     assert {match.scenario for match in found.matches} == {""}
     assert (found.batch_last_half is not None) == (ratio == NATURAL)
-    changes = study.change_tasks(sizes, [(name, ratio)], tmp_path)
+    changes = plan.change_tasks(sizes, [(name, ratio)], tmp_path)
     assert [task.name for task in changes] == (["payments natural"] if ratio == NATURAL else [])
     for change in changes:
         changed = study.change(**change.arguments)
@@ -101,9 +101,9 @@ def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -
 
 def test_natural_and_rare_anomalies_come_first_and_small_streams_before_large_ones(tmp_path: Path) -> None:
     pytest.importorskip("vowpalwabbit")
-    from experiments.quality import study  # noqa: PLC0415 - only the benchmarks install these libraries
+    from experiments.quality import plan  # noqa: PLC0415 - only the benchmarks install these libraries
 
-    names = [task.name for task in study.tasks(study.WHOLE, [PDD, "wine", "phishtank"], tmp_path)]
+    names = [task.name for task in plan.tasks(plan.WHOLE, [PDD, "wine", "phishtank"], tmp_path)]
     assert names[:4] == ["wine natural", "wine 1:99", "pdd natural", "pdd 1:99"]
     assert names[6:8] == ["wine 1:9", "wine 1:19"]
     assert len(names) == 12
