@@ -17,6 +17,7 @@ from kernels.arrays import Floats
 
 OURS = "Sluice"
 SPARSE = "Sluice, 90% sparsity"
+FEWEST_ERRORS = "Sluice, objective error"
 WEIGHT = "weight"  # of an anomaly; a normal example has the weight 1
 WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 LEAST = 1e-12  # the distance of a verdict from the threshold, so that its sign is never lost
