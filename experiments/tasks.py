@@ -56,19 +56,29 @@ def code(paths: tuple[str, ...]) -> str:
     return digest.hexdigest()
 
 
-def run(tasks: Sequence[Task], folder: Path, processes: int | None = None) -> Found:
-    """Run the tasks whose results the folder does not hold yet, the longest first; return the results of all."""
-    missing = sorted(missing_of(tasks, folder), key=lambda task: -task.seconds)
+def run(
+    tasks: Sequence[Task], folder: Path, processes: int | None = None, *, longest_first: bool = True,
+    until: float | None = None,
+) -> Found:  # fmt: skip
+    """Run the tasks whose results the folder does not hold yet; return the results of all.
+
+    None begins after `until`, a time of `time.time()`: then the results of some are missing.
+    """
+    missing = missing_of(tasks, folder)
+    if longest_first:
+        missing = sorted(missing, key=lambda task: -task.seconds)
     if len(missing) < len(tasks):
         log(f"{len(tasks) - len(missing)} of {len(tasks)} were done before")
     folder.mkdir(parents=True, exist_ok=True)
     processes = processes or os.cpu_count() or 1
     left, done, spent = sum(task.seconds for task in missing), 0.0, 0.0
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        futures = {pool.submit(_keep, task, _path(task, folder)): task for task in missing}
+        futures = {pool.submit(_keep, task, _path(task, folder), until): task for task in missing}
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 task, taken = futures[future], future.result()
+                if taken is None:
+                    continue
                 left, done, spent = left - task.seconds, done + task.seconds, spent + taken
                 seconds = left * spent / (done or 1.0) / processes  # if the estimates stay as wrong as they were
                 text = f"{seconds / 60:.0f} min" if seconds > 90.0 else f"{seconds:.0f} s"
@@ -79,6 +89,8 @@ def run(tasks: Sequence[Task], folder: Path, processes: int | None = None) -> Fo
     found: Found = defaultdict(dict)
     for task in tasks:
         assert task.name not in found[task.study], "a name is unique in its study"
+        if until is not None and not _path(task, folder).exists():
+            continue
         kind = get_type_hints(task.run)["return"]
         found[task.study][task.name] = msgspec.json.decode(_path(task, folder).read_bytes(), type=kind)
     return found
@@ -92,7 +104,10 @@ def log(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def _keep(task: Task, path: Path) -> float:
+def _keep(task: Task, path: Path, until: float | None) -> float | None:
+    """Return how long it took; None if it is too late to begin."""
+    if until is not None and time.time() >= until:
+        return None
     start = time.perf_counter()
     found = task.run(**task.arguments)
     part = path.with_suffix(".part")

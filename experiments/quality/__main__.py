@@ -3,20 +3,22 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from experiments.preparation import prepare_sets
 from experiments.quality import costs, review_curve
 from experiments.quality.defaults import HEADS, compare_defaults
+from experiments.quality.plan import QUICK, WHOLE, Sizes, change_tasks, tasks
 from experiments.quality.report import Results, sections, targets
 from experiments.quality.rivals.bogofilter import is_installed
 from experiments.quality.significance import LOST
 from experiments.quality.streams import RATIOS, TREC, streams
-from experiments.quality.study import QUICK, STUDY, WHOLE, Sizes, tasks
-from experiments.quality.verdicts import Outcome
-from experiments.tasks import ROOT, log, run
+from experiments.quality.verdicts import LABELS, Outcome
+from experiments.tasks import ROOT, Task, log, run
 from load_tests.harness.machine import Machine
 from load_tests.harness.report import DOCS, filled, publish
 
@@ -32,6 +34,7 @@ def main() -> int:
     option("--only", type=_names, metavar="NAME,...", help="some of the streams; writes nothing into docs")
     option("--ratios", type=_names, metavar="RATIO,...", help=f"some of {', '.join(RATIOS)}; writes nothing into docs")
     option("--processes", type=int, metavar="N", help="how many run side by side; default: one for each processor")
+    option("--minutes", type=float, metavar="N", help="begin no stream after so long; the page says what is missing")
     option("--defaults", action="store_true", help="only compare the settings of new tenants with those of before")
     option("--review", action="store_true", help="only compare labels by the review policy with random ones")
     option("--work", type=Path, help="where sets and results are kept for the next run")
@@ -48,7 +51,7 @@ def main() -> int:
         points = play_reviews(sizes, sizes.streams, work, chosen.processes)
         section = {review_curve.CURVE: review_curve.section(points)}
         return publish(PAGE, section, list(review_curve.targets(points)), write=is_whole)
-    results = measure(sizes, work, chosen.processes)
+    results = measure(sizes, work, chosen.processes, chosen.minutes)
     found = [] if sizes.examples else list(targets(results))  # a beginning of a stream meets none
     parts = sections(results, found)
     (work / PAGE.name).write_text(filled(PAGE, parts), encoding="utf-8")
@@ -81,11 +84,18 @@ def play_reviews(sizes: Sizes, names: Sequence[str], work: Path, processes: int 
     return [point for points in found for point in points]
 
 
+def not_played(tasks: Sequence[Task], done: Iterable[tuple[str, str]], what: str) -> Iterator[str]:
+    """Say which tasks have no result because the time was over."""
+    names = {" ".join(cell) for cell in done}
+    if missing := [task.name for task in tasks if task.name not in names]:
+        yield f"Not played yet, because the time was over ({what}): {', '.join(missing)}."
+
+
 def _names(text: str) -> list[str]:
     return text.split(",")
 
 
-def measure(sizes: Sizes, work: Path, processes: int | None) -> Results:
+def measure(sizes: Sizes, work: Path, processes: int | None, minutes: float | None) -> Results:
     """Play everything side by side, then time what features cost."""
     start, machine = time.monotonic(), Machine(*PACKAGES)
     absent = [] if is_installed() else [NO_BOGOFILTER]
@@ -101,18 +111,36 @@ def measure(sizes: Sizes, work: Path, processes: int | None) -> Results:
         log(sentence)
     stored = dict.fromkeys(streams()[name].source.name for name in names if not streams()[name].given)
     prepare_sets(stored, {}, work, sizes.examples, processes)
-    outcomes: Sequence[Outcome] = list(run(tasks(sizes, names, work), work / "results", processes)[STUDY].values())
+    until = None if minutes is None else time.time() + 60.0 * minutes
+    wanted = tasks(sizes, names, work)
+
+    def play(some: Sequence[Task]) -> dict[tuple[str, str], Outcome]:
+        found = run(some, work / "results", processes, longest_first=False, until=until)
+        return {(outcome.stream, outcome.ratio): outcome for study in found.values() for outcome in study.values()}
+
+    first = [task for task in wanted if task.arguments["ratio"] in LABELS]
+    outcomes = play(first)
+    changes = change_tasks(sizes, outcomes, work)
+    changed = play(changes)
+    outcomes |= play([task for task in wanted if task not in first])
+    for cell, more in changed.items():
+        before = outcomes[cell]
+        outcomes[cell] = msgspec.structs.replace(before, matches=[*before.matches, *more.matches], curves=more.curves)
+    cells = ((name, ratio) for name in sizes.streams if name in names for ratio in sizes.ratios)
+    ordered = [outcomes[cell] for cell in cells if cell in outcomes]
+    unplayed = [*not_played(wanted, outcomes, "streams"), *not_played(changes, changed, "scenarios and cold starts")]
     reviews = play_reviews(sizes, names, work, processes)
     timed = TREC in names and sizes.examples is None
     if timed:
         log("timing features")
     return Results(
-        outcomes=list(outcomes),
+        outcomes=ordered,
         costs={"url": costs.url_cost(), "mail": costs.mail_cost()} if timed else {},
         peaks={shape: costs.peak_ratio(shape) for shape in costs.SHAPES} if timed else {},
         absent=absent,
         reviews=reviews,
-        machine=machine.facts("2", f"It took {(time.monotonic() - start) / 60.0:.0f} minutes"),
+        unplayed=unplayed,
+        machine=machine.facts("2", f"The last run took {(time.monotonic() - start) / 60.0:.0f} minutes"),
     )
 
 

@@ -17,6 +17,7 @@ from kernels.arrays import Floats
 
 OURS = "Sluice"
 SPARSE = "Sluice, 90% sparsity"
+FEWEST_ERRORS = "Sluice, objective error"
 WEIGHT = "weight"  # of an anomaly; a normal example has the weight 1
 WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 LEAST = 1e-12  # the distance of a verdict from the threshold, so that its sign is never lost
@@ -46,6 +47,10 @@ class Contender:
     weights: tuple[float, ...] = (1.0,)
     online: Callable[[Examples, Options], Online] | None = None  # for lines that depend on earlier scores
     takes_raw: bool = False  # inputs instead of features
+    beginning: int = 1 << 62  # examples on which points are searched first, at most
+    nonzeros: int = 1 << 62  # of these examples
+    longest: int = 1 << 62  # nonzeros of a stream that is played
+    climbs: bool = False  # also among the neighbours of the best points, on the whole stream
 
     @property
     def is_ours(self) -> bool:

@@ -29,10 +29,10 @@ def matches_of(scenario: str, bests: Sequence[Best], samples: Sequence[Script]) 
     """Compare each of ours with the best rival, for each objective."""
     found = []
     for objective in OBJECTIVES:
-        theirs = [best for best in bests if not best.contender.is_ours]
-        rival = min(
-            theirs, key=lambda best: loss_of({ERROR: best.row.error, BALANCED: best.row.balanced or 0.0}, objective)
-        )
+        theirs = [best for best in bests if not best.contender.is_ours and best.row.objective == objective]
+        if not theirs:
+            continue
+        rival = min(theirs, key=lambda best: loss_of(_figures(best.row), objective))
         for our in bests:
             if our.contender.is_ours and our.row.objective == objective:
                 judged = [
@@ -59,3 +59,16 @@ def figures_of(truth: Floats, said: Said) -> dict[str, float]:
 
 def loss_of(figures: Mapping[str, float], objective: str) -> float:
     return figures[ERROR] if objective == ERROR else 1.0 - figures[BALANCED]
+
+
+def forms_of_best(bests: Sequence[Best]) -> list[str]:
+    """Return the form of the best rival that climbed, for each objective."""
+    found = {}
+    for best in sorted(bests, key=lambda each: -loss_of(_figures(each.row), each.row.objective)):
+        if best.contender.climbs:
+            found[best.row.objective] = best.form
+    return list(dict.fromkeys(found.values()))
+
+
+def _figures(row: Row) -> dict[str, float]:
+    return {ERROR: row.error, BALANCED: row.balanced or 0.0}

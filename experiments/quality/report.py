@@ -1,13 +1,13 @@
 """The results of the benchmark, its targets, and the sections of docs/quality.md."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from statistics import median
 
 from experiments.quality import review_curve
-from experiments.quality.contenders import OURS, SPARSE, WEIGHT
+from experiments.quality.contenders import FEWEST_ERRORS, OURS, SPARSE, WEIGHT
 from experiments.quality.costs import Cost
 from experiments.quality.significance import EVEN, LOST, WON
 from experiments.quality.streams import JPCERT, NATURAL, PDD, PHISHSTORM, PHISHTANK, TREC, TREC_BEGINNING, streams
@@ -34,6 +34,7 @@ class Results:
     peaks: dict[str, float]
     absent: list[str]  # sentences on streams and contenders that are missing
     reviews: list[review_curve.Point]
+    unplayed: list[str] = field(default_factory=list)  # sentences on what there was no time for
 
     @property
     def played(self) -> list[Outcome]:
@@ -86,7 +87,7 @@ def targets(results: Results) -> Iterator[Target]:
 def sections(results: Results, found: Sequence[Target]) -> dict[str, str]:
     names = list(dict.fromkeys(outcome.stream for outcome in results.outcomes))
     return {
-        "machine": "\n\n".join([bullets(results.machine), *results.absent]),
+        "machine": "\n\n".join([bullets(results.machine), *results.absent, *results.unplayed]),
         "summary": summary_table(results),
         "verdicts": verdict_table(results),
         "targets": targets_table(found) if found else "Not compared in this run.",
@@ -103,7 +104,7 @@ def sections(results: Results, found: Sequence[Target]) -> dict[str, str]:
             ("sparsity reached %", lambda at: shown(results.figure(*at, "sparsity", SPARSE), ".1f", missing="-")),
             ("points of balanced accuracy lost", lambda at: shown(results.lost_by_sparsity(*at), "+.2f", missing="-")),
         ),
-        "cold": "\n\n".join(_cold_tables(results)),
+        "cold": "\n\n".join(_cold_tables(results)) or "Not played yet.",
         "review": review_curve.section(results.reviews) if results.reviews else "Not played in this run.",
         "costs": _cost_table(results),
     }
@@ -126,18 +127,20 @@ def summary_table(results: Results) -> str:
 def verdict_table(results: Results) -> str:
     rows = []
     for outcome in results.played:
-        found = {match.objective: match for match in outcome.matches if match.ours == OURS and not match.scenario}
-        rows.append((outcome.stream, outcome.ratio, *(cell for of in OBJECTIVES for cell in _match_cells(found[of]))))
+        found = _ours_by_objective(match for match in outcome.matches if not match.scenario)
+        if found:
+            cells = (cell for of in OBJECTIVES for cell in _match_cells(found.get(of)))
+            rows.append((outcome.stream, outcome.ratio, *cells))
     return table(("stream", "ratio", *_match_header(BALANCED), *_match_header(ERROR)), rows)
 
 
 def scenario_table(results: Results) -> str:
-    matches = [(o.stream, m) for o in results.played for m in o.matches if m.scenario and m.ours == OURS]
+    matches = [(o.stream, m) for o in results.played for m in o.matches if m.scenario]
     rows = []
     for scenario in dict.fromkeys(match.scenario for _, match in matches):
         for stream in dict.fromkeys(stream for stream, _ in matches):
-            found = {m.objective: m for at, m in matches if (at, m.scenario) == (stream, scenario)}
-            rows.append((scenario, stream, *(cell for of in OBJECTIVES for cell in _match_cells(found[of]))))
+            found = _ours_by_objective(m for at, m in matches if (at, m.scenario) == (stream, scenario))
+            rows.append((scenario, stream, *(cell for of in OBJECTIVES for cell in _match_cells(found.get(of)))))
     return table(("scenario", "stream", *_match_header(BALANCED), *_match_header(ERROR)), rows)
 
 
@@ -145,7 +148,12 @@ def contender_table(results: Results, stream: str) -> str:
     """One line for each contender, with the figure of its best point for that column."""
     outcomes = {outcome.ratio: outcome for outcome in results.played if outcome.stream == stream}
     names = dict.fromkeys(row.contender for outcome in outcomes.values() for row in outcome.rows)
-    columns = [(ratio, objective) for objective in OBJECTIVES for ratio in outcomes]
+    columns = [
+        (ratio, objective)
+        for objective in OBJECTIVES
+        for ratio, outcome in outcomes.items()
+        if any(row.objective == objective for row in outcome.rows)
+    ]
     rows = [
         (_bold(name), *(shown(results.figure(stream, ratio, of, name), ".2f", missing="-") for ratio, of in columns))
         for name in names
@@ -174,11 +182,20 @@ def percent(share: float | None, digits: int = 2) -> str:
     return "-" if share is None else f"{100.0 * share:.{digits}f}"
 
 
+def _ours_by_objective(matches: Iterable[Match]) -> dict[str, Match]:
+    """Return the match of the defaults for each objective; for errors, with the objective `error` where it played."""
+    some = list(matches)
+    found = {match.objective: match for match in some if match.ours == OURS}
+    return found | {match.objective: match for match in some if (match.ours, match.objective) == (FEWEST_ERRORS, ERROR)}
+
+
 def _match_header(objective: str) -> tuple[str, ...]:
     return (f"{objective}: best rival", "its %", "ours %", "chance", "")
 
 
-def _match_cells(match: Match) -> tuple[str, ...]:
+def _match_cells(match: Match | None) -> tuple[str, ...]:
+    if match is None:
+        return ("",) * len(_match_header(""))
     verdict = match.comparison.verdict
     chance = match.comparison.chance
     shares = (percent(match.their_share), percent(match.our_share))

@@ -6,19 +6,24 @@ from experiments.quality.contenders import Contender
 
 Point = tuple[int, int]  # numbers of a step and of a weight
 
-STARTS = 3
+STARTS = 2
 
 
 def lattice(contender: Contender) -> list[Point]:
     """Return points all over the grid, from which a search can start."""
     steps, weights = len(contender.steps), len(contender.weights)
-    return [(s, w) for s in range(1, max(steps - 1, 2), 3) for w in range(weights // 2 % 2, weights, 2) if s < steps]
+    return [
+        (s, w) for s in range(1, max(steps - 1, 2), 4) for w in range(weights > 1, max(weights - 1, 1), 3) if s < steps
+    ]
 
 
 def climb(
-    contender: Contender, firsts: Sequence[Point], losses: Callable[[Sequence[Point]], Sequence[float]], moves: int
+    contender: Contender,
+    firsts: Sequence[Point],
+    losses: Callable[[Sequence[Point]], Sequence[float]],
+    moves: int,
 ) -> dict[Point, float]:
-    """Start at the best few points; from each, move to the best neighbour until there is none, also diagonally.
+    """Start at the best few points; from each, move to the best neighbour on an axis until there is none.
 
     Return the loss of every measured point. One start is not enough: a small step with a large weight may be as good
     as the opposite, and points between them are worse.
@@ -28,22 +33,22 @@ def climb(
         here = best
         for _ in range(moves):
             around = _around(contender, here)
-            beside = [point for point in around if here[0] == point[0] or here[1] == point[1]]
-            new = [point for point in beside if point not in found] or [point for point in around if point not in found]
+            new = [point for point in around if point not in found]
             found.update(zip(new, losses(new), strict=True))
-            after = min((here, *around), key=lambda point: found.get(point, float("inf")))
-            if after == here and not any(point not in found for point in around):
+            after = min((here, *around), key=found.__getitem__)
+            if after == here:
                 break
             here = after
     return found
 
 
 def _around(contender: Contender, point: Point) -> list[Point]:
+    here, beside = point
+    around = ((here - 1, beside), (here + 1, beside), (here, beside - 1), (here, beside + 1))
     return [
         (step, weight)
-        for step in range(max(point[0] - 1, 0), min(point[0] + 2, len(contender.steps)))
-        for weight in range(max(point[1] - 1, 0), min(point[1] + 2, len(contender.weights)))
-        if (step, weight) != point
+        for step, weight in around
+        if 0 <= step < len(contender.steps) and 0 <= weight < len(contender.weights)
     ]
 
 

@@ -1,8 +1,7 @@
-"""Tasks: all contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
+"""All contenders on one stream at one ratio, and in the scenarios and cold starts with what was best there."""
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -13,8 +12,8 @@ import numpy as np
 
 from experiments.examples import Examples
 from experiments.preparation import facts_of
-from experiments.quality.contenders import Contender, Options, Played
-from experiments.quality.matches import Best, figures_of, loss_of, matches_of
+from experiments.quality.contenders import FEWEST_ERRORS, OURS, Contender, Options, Played
+from experiments.quality.matches import Best, figures_of, forms_of_best, loss_of, matches_of
 from experiments.quality.points import Points, Verdicts, digest
 from experiments.quality.rivals.forms import AS_GIVEN, BINS, forms_of
 from experiments.quality.rivals.grid import contenders
@@ -27,9 +26,7 @@ from experiments.quality.streams import (
     PDD,
     PHISHSTORM,
     PHISHTANK,
-    RATIOS,
     TREC,
-    TREC_BEGINNING,
     Stream,
     samples_of,
     streams,
@@ -48,97 +45,65 @@ from experiments.quality.verdicts import (
     last_half,
     mean_curve,
 )
-from experiments.tasks import Task, code, log
+from experiments.tasks import code, log
+from kernels.arrays import Floats
 
-STUDY = "quality"
 SILENT_SECONDS = 10.0  # a contender that takes longer on a stream is logged
 ONLINE_CODE = ("experiments/quality/scenarios.py",)
-FINALISTS = 3  # points of a grid that play all samples
+FINALISTS = 2  # points of a grid that play all samples, for each objective
+CLIMBED = 3  # moves of a search on whole streams
 CHANGED = (PDD, TREC, "spamassassin", "a9a", "payments")  # streams of the scenarios
-SECONDS = {  # about, for each ratio; others take 100
-    PHISHSTORM: 600.0,
-    PDD: 400.0,
-    PHISHTANK: 600.0,
-    JPCERT: 800.0,
-    TREC: 600.0,
-    TREC_BEGINNING: 250.0,
-    "spamassassin": 350.0,
-    "enron": 600.0,
-    "lingspam": 600.0,
-    "news": 400.0,
-    "logs": 250.0,
-}
+CHANGED_OURS = (OURS, FEWEST_ERRORS, f"{OURS}, cs-ssol", f"{OURS}, ftrl")
 COLD = (PHISHSTORM, PDD, PHISHTANK, JPCERT, TREC)
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much is played."""
-
-    streams: tuple[str, ...]
-    ratios: tuple[str, ...]
-    examples: int | None  # of each stream at most
-    seeds: tuple[int, ...]
-    searched: int  # seeds on which points of a grid are searched
-    moves: int  # of a search
-    starts: int  # cold ones of each stream and ratio
+def has_scenarios(name: str, ratio: str) -> bool:
+    return ratio == NATURAL and name in CHANGED
 
 
-WHOLE = Sizes(tuple(streams()), tuple(RATIOS), None, (1, 2, 3, 4, 5), 2, 20, 20)
-QUICK = Sizes((PDD, "sms", "breast-cancer", "payments"), (NATURAL, "1:19"), 1000, (1, 2), 1, 1, 2)
-
-
-def tasks(sizes: Sizes, names: Iterable[str], work: Path) -> list[Task]:
-    found = []
-    for name in names:
-        for ratio in sizes.ratios:
-            plan = {
-                "seeds": list(sizes.seeds),
-                "searched": sizes.searched,
-                "moves": sizes.moves,
-                "starts": sizes.starts,
-            }
-            arguments: dict[str, Any] = {
-                "name": name,
-                "ratio": ratio,
-                "work": str(work),
-                "limit": sizes.examples,
-                **plan,
-            }
-            seconds = SECONDS.get(name, 100.0)
-            found.append(Task(STUDY, f"{name} {ratio}", seconds, evaluate, arguments))
-    return found
+def has_cold_starts(name: str, ratio: str) -> bool:
+    return ratio in LABELS and name in COLD
 
 
 def evaluate(  # noqa: PLR0913, PLR0917 - the arguments of a task
-    name: str, ratio: str, work: str, limit: int | None, seeds: list[int], searched: int, moves: int, starts: int
+    name: str, ratio: str, work: str, limit: int | None, seeds: list[int], searched: int, moves: int
 ) -> Outcome:
     digest.cache_clear()  # it would keep the streams of earlier tasks in memory
     cell = Cell(streams()[name], ratio, Path(work), limit, seeds, searched, moves)
     facts = facts_of(name, cell.whole)
     if not cell.samples:
         return Outcome(name, ratio, facts)
-    bests: list[Best] = []
-    for number, contender in enumerate(cell.contenders, 1):
-        before, start = cell.points.computed, time.perf_counter()
-        bests += cell.best(contender)
-        taken, new = time.perf_counter() - start, cell.points.computed - before
-        if taken > SILENT_SECONDS:
-            text = f"{contender.name} ({number} of {len(cell.contenders)})"
-            log(f"{name} {ratio}: {text}: {new} runs in {taken:.0f} s")
-    matches = matches_of("", bests, cell.samples)
-    curves: list[Curve] = []
+    bests = cell.bests()
     batch = None
-    if ratio == NATURAL and name in CHANGED:
-        matches += [match for scenario in (*SCRIPTS, *ONLINE) for match in cell.changed(scenario, bests)]
-    if name in COLD and ratio in LABELS:
-        curves = [
-            cell.cold(best, starts) for best in bests if best.row.objective == BALANCED and _is_first(best, bests)
-        ]
     if ratio == NATURAL and BINS in (forms := cell.forms[0]):
         half = len(cell.whole) // 2
         batch = confusion(cell.whole.labels[half:], batch_last_half(forms[BINS])).balanced_accuracy
-    return Outcome(name, ratio, facts, [best.row for best in bests], matches, curves, batch)
+    return Outcome(name, ratio, facts, [best.row for best in bests], matches_of("", bests, cell.samples), [], batch)
+
+
+def change(  # noqa: PLR0913, PLR0917 - the arguments of a task
+    name: str, ratio: str, work: str, limit: int | None, seeds: list[int], searched: int, moves: int, starts: int
+) -> Outcome:
+    """The points of the search are known: only scenarios and cold starts are played."""
+    digest.cache_clear()
+    cell = Cell(streams()[name], ratio, Path(work), limit, seeds, searched, moves)
+    found = Outcome(name, ratio, facts_of(name, cell.whole))
+    if not cell.samples:
+        return found
+    bests = [best for best in cell.bests() if _is_changed(best)]
+    matches: list[Match] = []
+    curves: list[Curve] = []
+    if has_scenarios(name, ratio):
+        matches = [match for scenario in (*SCRIPTS, *ONLINE) for match in cell.changed(scenario, bests)]
+    if has_cold_starts(name, ratio):
+        curves = [
+            cell.cold(each, starts) for each in bests if each.row.objective == BALANCED and _is_first(each, bests)
+        ]
+    return msgspec.structs.replace(found, matches=matches, curves=curves)
+
+
+Seen = dict[Point, dict[str, float]]  # the figures of points
+Lines = list[tuple[Examples, Floats]]  # to play, with their right labels
 
 
 class Cell:
@@ -147,33 +112,59 @@ class Cell:
     def __init__(  # noqa: PLR0913, PLR0917 - those of a task
         self, stream: Stream, ratio: str, work: Path, limit: int | None, seeds: list[int], searched: int, moves: int
     ) -> None:
-        self._ratio, self._searched, self._moves = ratio, searched, moves
+        self._name, self._ratio, self._searched, self._moves = stream.name, ratio, searched, moves
+        self.objectives = OBJECTIVES if ratio == NATURAL else (BALANCED,)
         self.contenders = contenders(with_raws=stream.kind == "mails")
         with_raws = any(each.takes_raw for each in self.contenders)
         self.whole = stream.read(work, limit, with_raws=with_raws)
         self.samples = samples_of(self.whole, ratio, seeds)
+        longest = max((sample.lines.starts[-1] for sample in self.samples), default=0)
+        self.contenders = [each for each in self.contenders if longest <= each.longest]
+        self._beginnings: dict[tuple[str, int], Examples] = {}
         self.points = Points(work / "points" / f"{stream.name}-{ratio.replace(':', '-')}.sqlite")
 
     @cached_property
     def forms(self) -> list[dict[str, Examples]]:
         return [forms_of(sample.lines) for sample in self.samples]
 
-    def best(self, contender: Contender) -> list[Best]:
-        """Return the best point for each objective, over all forms: those with the least mean loss on all samples."""
+    def bests(self) -> list[Best]:
+        """Return the best points of all contenders that play a stream of this size."""
+        found: list[Best] = []
+        for number, contender in enumerate(self.contenders, 1):
+            before, start = self.points.computed, time.perf_counter()
+            found += self.best(contender, forms_of_best(found))
+            taken, new = time.perf_counter() - start, self.points.computed - before
+            if taken > SILENT_SECONDS:
+                text = f"{contender.name} ({number} of {len(self.contenders)})"
+                log(f"{self._name} {self._ratio}: {text}: {new} runs in {taken:.0f} s")
+        return found
+
+    def best(self, contender: Contender, forms: Sequence[str] = ()) -> list[Best]:
+        """Return the best point for each objective, over all forms: those with the least mean loss on all samples.
+
+        A contender that does not climb plays only those forms that were best for others, if there are some.
+
+        The grid is searched on the beginning of the first sample. The best points then play whole samples, and some
+        contenders search on among their neighbours.
+        """
         finals: list[tuple[str, Point, list[Verdicts]]] = []
-        tried = 0
-        for form in self._forms(contender):
-            seen: dict[Point, dict[str, float]] = {}
-            for objective in OBJECTIVES:
-                losses = climb(
-                    contender, self._firsts(contender, objective),
-                    lambda points, of=objective, form=form, seen=seen: self._losses(contender, form, points, of, seen),  # type: ignore[misc]
-                    self._moves,
-                )  # fmt: skip
-                best = sorted(losses, key=losses.__getitem__)[:FINALISTS]
-                finals += [(form, point, self._verdicts(contender, form, point)) for point in best]
-            tried += len(seen)
-        return [self._chosen(contender, finals, objective, tried) for objective in OBJECTIVES]
+        begun: dict[str, Seen] = {form: {} for form in self._forms(contender, forms)}
+        whole: dict[str, Seen] = {form: {} for form in begun}
+        for objective in self.objectives:
+            losses: dict[tuple[str, Point], float] = {}
+            for form, seen in begun.items():
+                found = self._climb(contender, self._beginning(contender, form), objective, seen)
+                losses |= {(form, point): loss for point, loss in found.items()}
+            best = sorted(losses, key=losses.__getitem__)[:FINALISTS]
+            if contender.climbs:
+                form = best[0][0]
+                firsts = [point for each, point in best if each == form]
+                samples = self._searched_samples(contender, form)
+                found = self._climb(contender, samples, objective, whole[form], firsts)
+                best = [(form, point) for point in sorted(found, key=found.__getitem__)[:FINALISTS]]
+            finals += [(form, point, self._verdicts(contender, form, point)) for form, point in best]
+        tried = sum(len({*begun[form], *whole[form]}) for form in begun)
+        return [self._chosen(contender, finals, objective, tried) for objective in self.objectives]
 
     def changed(self, scenario: str, bests: Sequence[Best]) -> list[Match]:
         """Play a scenario with the points that were best without it."""
@@ -214,8 +205,10 @@ class Cell:
             found.append(curve(window.labels, np.where(played.said, 1.0, -1.0), points))
         return Curve(best.contender.name, mean_curve(found))
 
-    def _forms(self, contender: Contender) -> list[str]:
-        return [AS_GIVEN] if contender.is_ours or contender.takes_raw else list(self.forms[0])
+    def _forms(self, contender: Contender, best: Sequence[str] = ()) -> list[str]:
+        if contender.is_ours or contender.takes_raw:
+            return [AS_GIVEN]
+        return list(self.forms[0] if contender.climbs or not best else best)
 
     def _firsts(self, contender: Contender, objective: str) -> list[Point]:
         """Begin without weights, or with one that makes both classes about equal; and all over the grid."""
@@ -224,24 +217,37 @@ class Cell:
         first = contender.start, int(np.argmin([abs(np.log(weight / wanted)) for weight in contender.weights]))
         return list(dict.fromkeys([first, *(lattice(contender) if self._moves > 1 else ())]))  # a trial has one start
 
+    def _climb(
+        self, contender: Contender, samples: Lines, objective: str, seen: Seen, firsts: Sequence[Point] = ()
+    ) -> dict[Point, float]:
+        """Search from all over the grid, or from some points with few moves."""
+        moves = min(self._moves, CLIMBED) if firsts else self._moves
+        firsts = firsts or self._firsts(contender, objective)
+        return climb(contender, firsts, lambda some: self._losses(contender, samples, some, objective, seen), moves)
+
+    def _beginning(self, contender: Contender, form: str) -> Lines:
+        lines = self._of(contender, form, 0)
+        count = min(int(np.searchsorted(lines.starts, contender.nonzeros, side="right")) - 1, contender.beginning)
+        if count >= len(lines):
+            return [(lines, self.samples[0].truth)]
+        key = form, count
+        if key not in self._beginnings:  # the same object for all contenders: what is derived from it is kept
+            self._beginnings[key] = lines.first(count)
+        return [(self._beginnings[key], self.samples[0].truth[:count])]
+
+    def _searched_samples(self, contender: Contender, form: str) -> Lines:
+        count = min(self._searched, len(self.samples))
+        return [(self._of(contender, form, number), self.samples[number].truth) for number in range(count)]
+
     def _losses(
-        self,
-        contender: Contender,
-        form: str,
-        points: Sequence[Point],
-        objective: str,
-        seen: dict[Point, dict[str, float]],
+        self, contender: Contender, samples: Lines, points: Sequence[Point], objective: str, seen: Seen
     ) -> list[float]:
         new = [point for point in points if point not in seen]
         if new:
-            runs = [
-                self.points.play(
-                    contender, self._of(contender, form, number), [contender.options(point) for point in new]
-                )
-                for number in range(min(self._searched, len(self.samples)))
-            ]
+            settings = [contender.options(point) for point in new]
+            runs = [self.points.play(contender, lines, settings) for lines, _ in samples]
             for place, point in enumerate(new):
-                each = [figures_of(s.truth, run[place].said) for s, run in zip(self.samples, runs, strict=False)]
+                each = [figures_of(truth, run[place].said) for (_, truth), run in zip(samples, runs, strict=True)]
                 seen[point] = {name: fmean(figures[name] for figures in each) for name in OBJECTIVES}
         return [loss_of(seen[point], objective) for point in points]
 
@@ -278,6 +284,11 @@ class Cell:
             sparsity=verdicts[0].sparsity,
         )
         return Best(contender, form, point, [each.said for each in verdicts], row)
+
+
+def _is_changed(best: Best) -> bool:
+    """What plays in scenarios and cold starts: some of ours, and the rivals that are ever best."""
+    return best.contender.name in CHANGED_OURS if best.contender.is_ours else best.contender.climbs
 
 
 def _is_first(best: Best, bests: Sequence[Best]) -> bool:

@@ -87,15 +87,41 @@ def test_the_page_has_every_section(results: Results) -> None:
 @pytest.mark.parametrize(("name", "ratio"), [("payments", NATURAL), ("breast-cancer", "1:9")])
 def test_every_contender_plays_a_stream(name: str, ratio: str, tmp_path: Path) -> None:
     pytest.importorskip("vowpalwabbit")
-    from experiments.quality import study  # noqa: PLC0415 - only the benchmarks install these libraries
+    from experiments.quality import plan, study  # noqa: PLC0415 - only the benchmarks install these libraries
 
-    sizes = replace(study.QUICK, examples=400, ratios=(ratio,), moves=0)
-    (task,) = study.tasks(sizes, [name], tmp_path)
+    sizes = replace(plan.QUICK, examples=400, ratios=(ratio,), moves=0)
+    (task,) = plan.tasks(sizes, [name], tmp_path)
     found = study.evaluate(**task.arguments)
     again = study.evaluate(**task.arguments)
     assert found == again
-    assert {each.objective for each in found.rows} == {BALANCED, ERROR}
+    assert {each.objective for each in found.rows} == ({BALANCED, ERROR} if ratio == NATURAL else {BALANCED})
     assert {each.contender.split()[0] for each in found.rows} >= {"Sluice", "VW", "scikit-learn", "river"}
-    played = {match.scenario for match in found.matches}
-    assert played == ({"", *SCRIPTS, *ONLINE} if name == "payments" else {""})
+    assert {match.scenario for match in found.matches} == {""}
     assert (found.batch_last_half is not None) == (ratio == NATURAL)
+    changes = plan.change_tasks(sizes, [(name, ratio)], tmp_path)
+    assert [task.name for task in changes] == (["payments natural"] if ratio == NATURAL else [])
+    for change in changes:
+        changed = study.change(**change.arguments)
+        assert {match.scenario for match in changed.matches} == {*SCRIPTS, *ONLINE}
+        assert {match.ours for match in changed.matches} == {
+            OURS,
+            f"{OURS}, objective error",
+            f"{OURS}, cs-ssol",
+            f"{OURS}, ftrl",
+        }
+
+
+def test_natural_and_rare_anomalies_come_first_and_small_streams_before_large_ones(tmp_path: Path) -> None:
+    pytest.importorskip("vowpalwabbit")
+    from experiments.quality import plan  # noqa: PLC0415 - only the benchmarks install these libraries
+
+    names = [task.name for task in plan.tasks(plan.WHOLE, [PDD, "wine", "phishtank"], tmp_path)]
+    assert names[:4] == ["wine natural", "wine 1:99", "pdd natural", "pdd 1:99"]
+    assert names[6:8] == ["wine 1:9", "wine 1:19"]
+    assert len(names) == 12
+
+
+def test_a_page_says_what_there_was_no_time_for(results: Results) -> None:
+    text = sections(replace(results, outcomes=[], unplayed=["Not played yet: pdd 1:99."]), [])
+    assert text["machine"].endswith("Not played yet: pdd 1:99.")
+    assert text["cold"] == "Not played yet."

@@ -1,5 +1,6 @@
 """Tasks run side by side, report their progress, are kept, and do not run twice."""
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -35,6 +36,20 @@ def test_results_are_kept_and_not_computed_again(tmp_path: Path, capfd: pytest.C
     logged = capfd.readouterr().err
     assert "[2/2] squares: of" in logged
     assert "2 of 3 were done before" in logged
+
+
+def test_no_task_begins_when_the_time_is_over(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "results"
+    run(tasks(log, 1), folder, 1)
+    found = run(tasks(log, 1, 2), folder, 1, until=time.time() - 1.0)
+    assert list(found["squares"]) == ["of 1"]
+    assert log.read_text().split() == ["1"]
+
+
+def test_tasks_begin_in_their_order_if_that_is_wanted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run(tasks(log, 1, 3, 2), tmp_path / "results", 1, longest_first=False)
+    assert log.read_text().split() == ["1", "3", "2"]
 
 
 def test_other_arguments_are_another_task(tmp_path: Path) -> None:

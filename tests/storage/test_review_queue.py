@@ -246,7 +246,7 @@ async def test_a_damaged_queue_keeps_no_label_and_no_prediction_away(desk: Desk)
     await desk.label(prediction_id)
     block, _ = desk.block(uncertain())
     (answer,) = await desk.predictions.write([block])
-    assert isinstance(answer, int)
+    assert isinstance(answer, Written)
     assert await desk.predictions.read("acme", block.name, 0, 1) == b"h"
 
 

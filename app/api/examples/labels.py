@@ -116,7 +116,6 @@ PREDICTION = {
 }
 REVIEW_ITEM = PREDICTION | {
     "labels": [],
-    "reason": "uncertain",
     "chosen_with": 1.0,
     "cost": 0.42,
     "age_seconds": 95.2,

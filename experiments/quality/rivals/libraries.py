@@ -67,7 +67,7 @@ def _columns(lines: Examples) -> tuple[NDArray[np.int32], int]:
     return lines.columns()
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _tails(lines: Examples) -> list[str]:
     return vw_tails(lines.starts, _columns(lines)[0], lines.values)
 
@@ -106,7 +106,7 @@ def play_sgd(lines: Examples, settings: Sequence[Options]) -> list[Played]:
     return found
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _matrix(lines: Examples) -> Any:  # noqa: ANN401 - scipy has no types
     slim = lines.without_singletons()
     columns, features = slim.columns()

@@ -37,7 +37,7 @@ async def test_a_leased_item_is_shown_as_its_prediction_is(service: Service) -> 
     shown = (await service.client.get(f"/predictions/{ids[0]}?tenant=acme&explain=5")).json()
     assert {name: item[name] for name in shown} == shown
     assert item["then"]["explanation"]
-    assert (item["reason"], item["chosen_with"], item["cost"], item["unsure"]) == ("uncertain", 0.25, 0.5, 2)
+    assert (item["review_reason"], item["chosen_with"], item["cost"], item["unsure"]) == ("uncertain", 0.25, 0.5, 2)
     assert (item["lease"], item["lease_until"]) == ("lease-1", 1_800_000_000_000)
     assert item["age_seconds"] > 0
     assert service.review.asked == [(Reviewer("moderator kim"), 1, 60)]
@@ -56,7 +56,9 @@ async def test_several_items_are_leased_together_and_none_if_nothing_waits(servi
     ids = await queued(service, "uncertain", "flagged", "random")
     found = (await service.client.get(f"{PATH}?limit=2")).json()
     assert [item["prediction_id"] for item in found["items"]] == ids[:2]
-    assert [item["reason"] for item in (await service.client.get(f"{PATH}?limit=2")).json()["items"]] == ["random"]
+    assert [item["review_reason"] for item in (await service.client.get(f"{PATH}?limit=2")).json()["items"]] == [
+        "random"
+    ]
     empty = await service.client.get(PATH)
     assert (empty.status_code, empty.json()["items"]) == (200, [])
 

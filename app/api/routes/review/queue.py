@@ -137,9 +137,8 @@ async def end_review_lease(  # noqa: PLR0913, PLR0917 - what FastAPI gives
 
 def _item(leases: Leases, item: QueuedItem, shown: PredictionResponse) -> ReviewItemResponse:
     return ReviewItemResponse(
-        **{name: getattr(shown, name) for name in PredictionResponse.model_fields},
-        reason=REASONS[item.chosen.reason] or None,  # type: ignore[arg-type]  # one of them
-        chosen_with=item.chosen.probability,
+        **{name: getattr(shown, name) for name in PredictionResponse.model_fields}
+        | {"review_reason": REASONS[item.chosen.reason] or None, "chosen_with": item.chosen.probability},
         cost=item.chosen.cost,
         age_seconds=max(time.time() - item.at_milliseconds / 1000, 0.0),
         unsure=item.unsure,

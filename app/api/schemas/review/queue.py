@@ -14,15 +14,12 @@ MODERATOR_DESCRIPTION = (
     "Who takes part. By default the name that the key carries, else the key; another name than that of the key is "
     "refused."
 )
-Reason = Literal["uncertain", "flagged", "random", "unknown"]
 LeaseSeconds = Annotated[int, Field(ge=1, le=MAX_LEASE_SECONDS)]
 
 
 class ReviewItemResponse(PredictionResponse):
     """A prediction to look at. `lease_until` is in milliseconds since 1970; `labels` is empty."""
 
-    reason: Annotated[Reason | None, Field(description="Why it was chosen.")]
-    chosen_with: Annotated[float, Field(description="The probability with which it was chosen.")]
     cost: Annotated[float, Field(description="The expected cost of the verdict being wrong.")]
     age_seconds: float
     unsure: Annotated[int, Field(description="How many people were unsure about it.")]

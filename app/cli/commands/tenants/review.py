@@ -157,7 +157,7 @@ def _show(item: Item, waiting: str = "again") -> None:
         f"{NAMES[item['label']]}, score {item['score']:.4g}" if item["score"] is not None else NAMES[item["label"]]
     )
     chance = f", probability {percent(model['probability'], 0)} %" if model.get("probability") is not None else ""
-    facts = f"{verdict}{chance}, {_age(item['age_seconds'])} ago, chosen as {item['reason'] or 'is'}"
+    facts = f"{verdict}{chance}, {_age(item['age_seconds'])} ago, chosen as {item['review_reason'] or 'is'}"
     print_text("", f"{item['prediction_id']} ({waiting}): {facts}")
     if given := item.get("input"):
         print_text(printable(str(given)))
