@@ -19,10 +19,11 @@ async def queued(service: Service, *reasons: str) -> list[str]:
     await service.client.post("/feedback", json={"tenant": "acme", "features": {"a": 1}, "label": 1})
     ids = []
     for reason in reasons:
+        service.pending.choice = Chosen(REASONS.index(reason), 0.25, 0.5)
         answer = await service.client.post("/predict", json={"tenant": "acme", "features": FEATURES})
         prediction_id = answer.json()["prediction_id"]
-        chosen = Chosen(REASONS.index(reason), 0.25, 0.5)
-        service.review.waiting.append(QueuedItem(prediction_id, chosen, 0, 1, 0.5, skipped=1, unsure=2))
+        item = QueuedItem(prediction_id, service.pending.choice, 0, 1, 0.5, skipped=1, unsure=2)
+        service.review.waiting.append(item)
         ids.append(prediction_id)
     return ids
 
