@@ -18,6 +18,7 @@ from app.storage.event_codec import (
     decode_record,
     is_retraction,
     label_hash,
+    taken_back,
 )
 from app.storage.event_log import Entry, EventLog
 
@@ -140,6 +141,11 @@ def retractions_of(entries: Iterable[Entry]) -> dict[int, RetractionMade]:
     """Return the retractions among some entries by version."""
     found = {entry.version: decode(entry.payload) for entry in entries if is_retraction(entry.payload)}
     return {version: event for version, event in found.items() if isinstance(event, RetractionMade)}
+
+
+def retracted_in(entries: Iterable[Entry]) -> frozenset[bytes]:
+    """Return the labels that do not stand after some entries."""
+    return taken_back(retractions_of(entries).values())
 
 
 def _record(entry: Entry) -> Record | None:

@@ -22,14 +22,13 @@ from app.learning.errors import ModelNotFinite
 from app.learning.snapshot.model_file import dump
 from app.learning.state import TenantState
 from app.storage.errors import StoreUnavailable
-from app.storage.event_codec import taken_back
 from app.storage.event_log import Draft, Entry, EventLog
 from app.storage.metadata import Meta, Position
 from app.storage.snapshots import SnapshotStore
 from app.telemetry.counters import Telemetry
 from app.tenants.cache import EndedIncarnations, RecentEntries
 from app.tenants.errors import LogReplaced, SnapshotBusy
-from app.tenants.labels.stored_labels import retractions_of
+from app.tenants.labels.stored_labels import retracted_in
 from app.tenants.loss.lost_entries import APPENDED_AT_ONCE, LostEntries, draft_of, remember_loaded
 from app.tenants.recovery import ENTRIES_AT_ONCE, Loaded, Recovery, follows
 from app.tenants.snapshotter import encode_state, locked
@@ -139,7 +138,7 @@ class Repair:
         if entries[0].version != 1:
             return None
         tenant = Tenant(name, TenantState(), Position(end.incarnation, 0, end.incarnation))
-        tenant.left_out, tenant.decided = taken_back(retractions_of(entries).values()), end.version
+        tenant.left_out, tenant.decided = retracted_in(entries), end.version
         for start in range(0, len(entries), ENTRIES_AT_ONCE):
             tenant.apply_all(entries[start : start + ENTRIES_AT_ONCE])
             await asyncio.sleep(0)

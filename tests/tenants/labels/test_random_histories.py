@@ -19,11 +19,10 @@ from app.storage.event_codec import (
     decode_record,
     encode,
     label_hash,
-    taken_back,
 )
 from app.storage.event_log import Draft, Entry, EventLog
 from app.tenants.errors import RetractionTooOld
-from app.tenants.labels.stored_labels import LabelFilter, retractions_of
+from app.tenants.labels.stored_labels import LabelFilter, retracted_in
 from app.tenants.registry import Tenants
 from app.tenants.tenant import Feedback, FeedbackResult
 from kernels.registry import ALGORITHMS
@@ -146,7 +145,7 @@ async def expected_state(url: str, base: bytes | None) -> TenantState:
     starts_whole = bool(entries) and entries[0].version == 1
     state = TenantState() if starts_whole else imported
     records = [decode_record(entry.payload) for entry in entries]
-    retracted = taken_back(retractions_of(entries).values())
+    retracted = retracted_in(entries)
     last = state.version
     for entry, record in zip(entries, records, strict=True):
         last = entry.version
