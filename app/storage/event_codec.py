@@ -91,7 +91,9 @@ _decoder = msgspec.msgpack.Decoder(Record)
 
 
 def encode(record: Record) -> bytes:
-    """Return the payload of a log entry."""
+    """Return the payload of a log entry. That of a retraction ends before fields that it does not need."""
+    if isinstance(record, RetractionRecord) and not record.restores and not record.is_replacement:
+        return _encoder.encode(("retraction", *msgspec.structs.astuple(record)[:-2]))
     return _encoder.encode(record)
 
 
