@@ -124,6 +124,7 @@ RETRACTED = {
     "version": 1236,
     "dry_run": False,
     "retracted": 1,
+    "restored": 0,
     "already_retracted": 0,
     "labels": [LABEL],
     "before": RATES,

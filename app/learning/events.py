@@ -64,10 +64,12 @@ class LabelRetracted:
 class RetractionMade:
     """Earlier labels were taken back: the state is as if they had never stood. `labels` are hashes of their events.
 
-    It changes nothing by itself: in a replay of the log, LabelRetracted takes the place of each of these labels.
+    Labels that one of these had replaced may stand again: `restores`. The event changes nothing by itself: in a replay
+    of the log, LabelRetracted takes the place of each label that does not stand at its end.
     """
 
     labels: frozenset[bytes]
+    restores: frozenset[bytes] = frozenset()
 
 
 Event = TenantConfigured | FeedbackGiven | FeaturesRemoved | LabelRetracted | RetractionMade

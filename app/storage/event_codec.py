@@ -1,7 +1,7 @@
 """Events as bytes in the log: a msgpack array for each, whose first item is the kind."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -81,6 +81,8 @@ class RetractionRecord(msgspec.Struct, frozen=True, array_like=True, tag="retrac
     moderator: str | None = None
     key_id: str | None = None
     request_id: str | None = None
+    restores: Sequence[bytes] = ()  # labels that stand again, because what replaced them is taken back
+    is_replacement: bool = False  # a second label follows, and nobody has asked to take these back
 
 
 Record = FeedbackRecord | LongFeedbackRecord | ConfigRecord | RemovalRecord | RetractionRecord
@@ -89,7 +91,9 @@ _decoder = msgspec.msgpack.Decoder(Record)
 
 
 def encode(record: Record) -> bytes:
-    """Return the payload of a log entry."""
+    """Return the payload of a log entry. That of a retraction ends before fields that it does not need."""
+    if isinstance(record, RetractionRecord) and not record.restores and not record.is_replacement:
+        return _encoder.encode(("retraction", *msgspec.structs.astuple(record)[:-2]))
     return _encoder.encode(record)
 
 
@@ -102,24 +106,30 @@ def decode_record(payload: bytes) -> Record:
     return record
 
 
-def decode(payload: bytes) -> Event:
-    """Return the event in a payload; raise msgspec.MsgspecError or ValueError if it is invalid."""
+def decode(payload: bytes, left_out: frozenset[bytes] = frozenset()) -> Event:
+    """Return the event in a payload; raise msgspec.MsgspecError or ValueError if it is invalid.
+
+    LabelRetracted takes the place of labels whose hashes are given.
+    """
     match decode_record(payload):
         case FeedbackRecord() as record:
-            return _feedback(record)
+            event = _feedback(record)
+            return LabelRetracted(event.example) if left_out and label_hash(payload) in left_out else event
         case ConfigRecord(changes=changes):
             return TenantConfigured(changes)
         case RemovalRecord(weight_at_most=weight, evidence_at_most=evidence):
             return FeaturesRemoved(weight, evidence)
-        case RetractionRecord(labels=labels):
-            return RetractionMade(frozenset(labels))
+        case RetractionRecord(labels=labels, restores=restores):
+            return RetractionMade(frozenset(labels), frozenset(restores))
 
 
 def decode_all(payloads: Sequence[bytes], retracted: frozenset[bytes] = frozenset()) -> list[Event]:
-    """Return the events of a part of a log, without the labels that it takes back, and those given as hashes."""
+    """Return the events of a part of a log, without the labels that do not stand at its end.
+
+    `retracted` are hashes of those that do not stand at its beginning.
+    """
     events = [decode(payload) for payload in payloads]
-    retracted = retracted.union(*(event.labels for event in events if isinstance(event, RetractionMade)))
-    if retracted:
+    if retracted := taken_back((event for event in events if isinstance(event, RetractionMade)), retracted):
         for place, (event, payload) in enumerate(zip(events, payloads, strict=True)):
             if isinstance(event, FeedbackGiven) and label_hash(payload) in retracted:
                 events[place] = LabelRetracted(event.example)
@@ -131,10 +141,16 @@ def is_retraction(payload: bytes) -> bool:
     return payload[1:12] == RETRACTION
 
 
-def labels_of(payload: bytes) -> frozenset[bytes]:
-    """Return the hashes of the labels that an event takes back."""
-    record = decode_record(payload)
-    return frozenset(record.labels) if isinstance(record, RetractionRecord) else frozenset()
+def taken_back(retractions: Iterable[RetractionMade], before: Iterable[bytes] = ()) -> frozenset[bytes]:
+    """Return the labels that do not stand after some retractions, in their order, as hashes; `before` are earlier ones.
+
+    A part of a log is enough for the labels in it: what comes later decides.
+    """
+    found = set(before)
+    for retraction in retractions:
+        found |= retraction.labels
+        found -= retraction.restores
+    return frozenset(found)
 
 
 def label_hash(payload: bytes) -> bytes:

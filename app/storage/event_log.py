@@ -45,9 +45,12 @@ class Draft(msgspec.Struct, frozen=True):
     payload: bytes
     feedback_id: str | None = None
     fingerprint: str = ""
-    retracts: int = 0  # the first version that it takes back, if it takes back labels
+    retracts: int = 0  # the first version that it changes, if it takes back labels
     prediction_id: str | None = None  # that is labelled: once, unless `replaces` is its label, or ANY
     replaces: int | str = ""
+    seen: int | None = None  # of a retraction: the version up to which it knows the log; a later request refuses it
+    is_asked: bool = False  # a request takes labels back, and not a second label
+    settled: Sequence[str] = ()  # predictions that it relies on to have no label behind `seen`
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -64,7 +67,7 @@ class Refused:
     """Nothing was appended: the tenant is deleted, missing or another incarnation, or its log is behind the worker.
 
     Or it is UNREACHABLE: no state is left from before the labels that are to be taken back. Or CHANGED: a prediction
-    has another label than the one that is to be replaced, or the feedback_id was used.
+    has another label than the one that is to be replaced, or the feedback_id was used, or what a retraction relies on.
     """
 
     why: str
@@ -251,15 +254,25 @@ def _beside(keys: TenantKeys, incarnation: str, draft: Draft) -> tuple[str, str]
     """Return the key that a draft needs beside the log, and what the script must know of it."""
     if draft.feedback_id is not None:
         return keys.feedback(incarnation, draft.feedback_id), draft.fingerprint
-    return (keys.headers, f"retracts {draft.retracts}") if draft.retracts else (keys.meta, "")  # the latter is ignored
+    if not draft.retracts:
+        return keys.meta, ""  # the key is ignored
+    seen = "-" if draft.seen is None else draft.seen
+    return keys.headers, f"retracts {draft.retracts} {seen}{' asked' if draft.is_asked else ''}"
 
 
 def _labels(draft: Draft) -> str:
-    """Return the block of the prediction that a draft labels, its place there, and the version to replace."""
+    """Return the block of the prediction that a draft labels, its place there, and the version to replace.
+
+    Of an event that takes back labels, the blocks and places of the predictions that it relies on.
+    """
     if draft.prediction_id is None:
-        return ""
-    block, *place = draft.prediction_id.rsplit("-", 2)
-    return f"{block} {'-'.join(place) or '-'} {draft.replaces}"
+        return " ".join(map(_place, draft.settled)) if draft.settled else ""
+    return f"{_place(draft.prediction_id)} {draft.replaces}"
+
+
+def _place(prediction_id: str) -> str:
+    block, *place = prediction_id.rsplit("-", 2)
+    return f"{block} {'-'.join(place) or '-'}"
 
 
 def _append_result(group: Group, answer: Any) -> Appended | Refused | Failed:  # noqa: ANN401 - as Redis answers

@@ -47,12 +47,10 @@ class LogReplaced(SluiceError):
 
 
 class RetractionFound(Exception):
-    """The log takes back labels that the state has learnt: the state must be rebuilt without them."""
+    """The log takes back labels, or lets them stand again: the state must be rebuilt accordingly."""
 
-    def __init__(self, name: str, version: int, labels: frozenset[bytes]) -> None:
-        self.version = version
-        self.labels = labels
-        super().__init__(f"event {version:,} of tenant {name!r} takes back {len(labels):,} labels")
+    def __init__(self, name: str, version: int) -> None:
+        super().__init__(f"event {version:,} of tenant {name!r} takes back labels")
 
 
 class RetractionTooOld(SluiceError):

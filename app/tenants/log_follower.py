@@ -55,10 +55,10 @@ class Replayer:
                 continue
             try:
                 self._apply(tenant, entries)
-            except RetractionFound as found:
+            except RetractionFound:
                 tenant.rebuilding = Progress()
                 try:
-                    await self._reload(tenant, found.labels)
+                    await self._reload(tenant, looks_ahead=True)
                 finally:
                     tenant.rebuilding = None
 
@@ -72,8 +72,8 @@ class Replayer:
         else:
             self.cache.apply_all(tenant, entries)
 
-    async def _reload(self, tenant: Tenant, without: frozenset[bytes] = frozenset()) -> None:
-        loaded = await self.recovery.load(tenant.name, tenant.rebuilding, left_out=without)
+    async def _reload(self, tenant: Tenant, *, looks_ahead: bool = False) -> None:
+        loaded = await self.recovery.load(tenant.name, tenant.rebuilding, looks_ahead=looks_ahead)
         fresh = loaded.tenant
         if fresh is None or fresh.incarnation != tenant.incarnation or fresh.state.version < tenant.state.version:
             raise LogReplaced(tenant.name)

@@ -4,16 +4,16 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.learning.errors import BadSnapshot
-from app.learning.events import Outcome
+from app.learning.events import Outcome, RetractionMade
 from app.learning.snapshot.model_file import Header, decode, read_header
 from app.learning.state import TenantState
 from app.storage.errors import StoreDamaged
-from app.storage.event_codec import is_retraction, label_hash, labels_of
+from app.storage.event_codec import is_retraction, label_hash, taken_back
 from app.storage.event_log import Entry, EventLog, next_chain
 from app.storage.metadata import Position
 from app.storage.snapshots import SnapshotStore
@@ -21,6 +21,7 @@ from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, RetractionFound, TenantDamaged
 from app.tenants.labels.progress import Progress
+from app.tenants.labels.stored_labels import retractions_of
 from app.tenants.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -44,11 +45,6 @@ def follows(position: Position, entry: Entry) -> bool:
     return entry.version == position.version + 1 and next_chain(position.chain, entry.payload) == entry.chain
 
 
-def retracted_in(entries: Iterable[Entry]) -> frozenset[bytes]:
-    """Return the labels that some entries take back."""
-    return frozenset[bytes]().union(*(labels_of(entry.payload) for entry in entries if is_retraction(entry.payload)))
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A tenant at the end of its log, None if there is none; and what was read on the way."""
@@ -70,10 +66,14 @@ class Recovery:
         name: str,
         progress: Progress | None = None,
         *,
-        left_out: frozenset[bytes] = frozenset(),
+        looks_ahead: bool = False,
+        also: RetractionMade | None = None,
         before: int | None = None,
     ) -> Loaded:
-        """Return the tenant at the end of its log, without some labels, of which `before` is the first version."""
+        """Return the tenant at the end of its log; `looks_ahead` if a retraction is known to be there.
+
+        `also` is one that the log does not have, and `before` the first version that it changes.
+        """
         attempts = ATTEMPTS
         while attempts > 0:
             try:
@@ -81,12 +81,17 @@ class Recovery:
                 if meta.position is None:
                     return Loaded(None, (), meta.earlier)
                 usable = [version for version in versions if before is None or version < before]
-                tenant, entries = await self._load(name, meta.position, usable, progress, left_out)
+                tenant = await self._start(
+                    name, meta.position, [each for each in usable if each <= meta.position.version]
+                )
+                if looks_ahead or also is not None:
+                    await self._look_ahead(tenant, meta.position.version, also)
+                entries = await self._to_the_end(tenant, meta.position, progress or Progress())
                 return Loaded(tenant, entries, meta.earlier)
             except StoreDamaged as error:
                 raise TenantDamaged(name, str(error)) from None
-            except RetractionFound as found:  # begin again without these labels, from a snapshot before them
-                left_out |= found.labels | await self.retracted_behind(name, found.version)
+            except RetractionFound:  # begin again without these labels, from a snapshot before them
+                looks_ahead = True
             except LogReplaced:  # trimmed, imported or deleted during the load
                 attempts -= 1
         raise TenantDamaged(name, "its log does not follow its snapshots, or it changes faster than it can be read")
@@ -102,7 +107,8 @@ class Recovery:
         earlier = [each for each in await self.snapshots.versions(name) if each < first]
         tenant = await self._start(name, Position(incarnation, first, ""), earlier)
         retractions = await self._retractions_behind(name, tenant.state.version, last)
-        tenant.left_out = frozenset[bytes]().union(*retractions.values())
+        tenant.left_out, tenant.decided = taken_back(retractions.values()), last
+        once_left_out = frozenset[bytes]().union(*(each.labels for each in retractions.values()))
         last_retraction, differs = max(retractions, default=0), False
         while tenant.state.version < last:
             entries = await self.log.read(
@@ -112,9 +118,9 @@ class Recovery:
                 return
             applied = []
             for entry in entries:
-                outcome, is_left_out = tenant.apply(entry), label_hash(entry.payload) in tenant.left_out
-                differs = differs or is_left_out
-                if not is_left_out and (entry.version > last_retraction or not differs):
+                outcome, label = tenant.apply(entry), label_hash(entry.payload)
+                differs = differs or label in once_left_out
+                if label not in tenant.left_out and (entry.version > last_retraction or not differs):
                     applied.append((entry, outcome))
             yield applied
 
@@ -123,6 +129,7 @@ class Recovery:
         earlier = [each for each in await self.snapshots.versions(name) if each <= version]
         tenant = await self._start(name, Position(incarnation, version + 1, ""), earlier)
         tenant.left_out = await self.retracted_behind(name, tenant.state.version, version)
+        tenant.decided = version
         try:
             while (missing := version - tenant.state.version) > 0:
                 entries = await self.log.read(name, tenant.state.version, min(ENTRIES_AT_ONCE, missing))
@@ -140,40 +147,37 @@ class Recovery:
         versions = await self.snapshots.versions(name) if reach else []
         tenant = await self._start(name, end, sorted(each for each in versions if reach <= each <= end.version))
         tenant.left_out = await self.retracted_behind(name, tenant.state.version, end.version)
+        tenant.decided = end.version
         return tenant
 
-    async def _load(
-        self,
-        name: str,
-        position: Position,
-        versions: Sequence[int],
-        progress: Progress | None,
-        left_out: frozenset[bytes],
-    ) -> tuple[Tenant, Sequence[Entry]]:
-        tenant = await self._start(name, position, [each for each in versions if each <= position.version])
-        tenant.left_out = left_out
-        progress = progress or Progress()
+    async def _look_ahead(self, tenant: Tenant, last: int, also: RetractionMade | None) -> None:
+        """Find which labels do not stand at a version that is not later than the list of the snapshots.
+
+        A later retraction may have dropped the snapshot that the load started from: it must be found again.
+        """
+        retractions = await self._retractions_behind(tenant.name, tenant.state.version, last)
+        tenant.left_out, tenant.decided = taken_back([*retractions.values(), *([also] if also else [])]), last
+
+    async def _to_the_end(self, tenant: Tenant, position: Position, progress: Progress) -> Sequence[Entry]:
+        """Follow the log at least up to a position; return its last entries."""
         progress.start = progress.now = tenant.state.version
         progress.end = position.version
         last: deque[Entry] = deque(maxlen=REMEMBERED)
         await self._follow(tenant, last, progress)
         if tenant.state.version < position.version:
-            raise LogReplaced(name)
-        tenant.left_out = Tenant.left_out
-        return tenant, list(last)
+            raise LogReplaced(tenant.name)
+        tenant.left_out, tenant.decided = Tenant.left_out, Tenant.decided
+        return list(last)
 
     async def retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:
-        """Return the labels that the log takes back behind a version, and up to another one."""
-        return frozenset[bytes]().union(*(await self._retractions_behind(name, version, last)).values())
+        """Return the labels behind a version that do not stand at the end of the log, or at another version."""
+        return taken_back((await self._retractions_behind(name, version, last)).values())
 
-    async def _retractions_behind(
-        self, name: str, version: int, last: int | None = None
-    ) -> dict[int, frozenset[bytes]]:
-        """Return the retractions of the log behind a version, and up to another one, each with its labels."""
-        found: dict[int, frozenset[bytes]] = {}
+    async def _retractions_behind(self, name: str, version: int, last: int | None = None) -> dict[int, RetractionMade]:
+        """Return the retractions of the log behind a version, and up to another one, in their order."""
+        found: dict[int, RetractionMade] = {}
         while (last is None or version < last) and (entries := await self.log.read(name, version, SCANNED_AT_ONCE)):
-            some = [entry for entry in entries if is_retraction(entry.payload)]
-            found |= {each.version: labels_of(each.payload) for each in some if last is None or each.version <= last}
+            found |= retractions_of(each for each in entries if last is None or each.version <= last)
             version = entries[-1].version
         return found
 

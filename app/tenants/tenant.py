@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from app.learning.errors import BadExample, SluiceError
-from app.learning.events import Event, FeedbackGiven, LabelRetracted, Outcome, ReplacedLabel, RetractionMade, Served
+from app.learning.events import Event, Outcome, ReplacedLabel, RetractionMade, Served
 from app.learning.example import Example, Examples
 from app.learning.numbers import names_to_show
 from app.learning.state import TenantState, advance, advance_all
@@ -23,7 +23,6 @@ from app.storage.event_codec import (
     decode,
     encode,
     fingerprint_of,
-    label_hash,
     packed_values,
 )
 from app.storage.event_log import Draft, Duplicate, Entry, Labelled, next_chain
@@ -87,7 +86,8 @@ class Tenant:
     """One tenant, with its log applied up to some version."""
 
     # In the class, because nearly all tenants have these values nearly always.
-    left_out: frozenset[bytes] = frozenset()  # labels that the log takes back, and this state never learns
+    left_out: frozenset[bytes] = frozenset()  # labels that do not stand, and that this state never learns
+    decided: int = 0  # the version up to which `left_out` follows the retractions of the log
     rebuilding: Progress | None = None  # of a state that takes the place of this one
 
     def __init__(self, name: str, state: TenantState, position: Position, snapshot_version: int = 0) -> None:
@@ -288,14 +288,12 @@ class Tenant:
         if entry.version != version or next_chain(chain, entry.payload) != entry.chain:
             raise LogReplaced(self.name)
         try:
-            event = decode(entry.payload)
+            event = decode(entry.payload, self.left_out)
         except (msgspec.MsgspecError, ValueError, SluiceError) as error:
             reason = f"event {entry.version:,} of its log cannot be read by this version of Sluice ({error})"
             raise TenantDamaged(self.name, reason) from None
-        if isinstance(event, RetractionMade) and not event.labels <= self.left_out:
-            raise RetractionFound(self.name, entry.version, event.labels)
-        if self.left_out and isinstance(event, FeedbackGiven) and label_hash(entry.payload) in self.left_out:
-            return LabelRetracted(event.example)
+        if isinstance(event, RetractionMade) and version > self.decided:
+            raise RetractionFound(self.name, version)
         return event
 
 

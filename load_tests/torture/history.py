@@ -153,7 +153,8 @@ class Logged:
     label: int = 0
     changes: dict[str, Any] = field(default_factory=dict)
     prediction_id: str | None = None
-    retracted: bool = False  # an event of the log takes this label back
+    retracted: bool = False  # this label does not stand at the end of the log
+    restored: bool = False  # it stood again for a time at least
 
 
 @dataclass(slots=True)

@@ -4,12 +4,20 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
 
-from app.storage.event_codec import ConfigRecord, FeedbackRecord, RetractionRecord, decode_record, label_hash
+from app.learning.events import RetractionMade
+from app.storage.event_codec import (
+    ConfigRecord,
+    FeedbackRecord,
+    RetractionRecord,
+    decode_record,
+    label_hash,
+    taken_back,
+)
 from app.storage.redis_keys import TENANTS
 from load_tests.cluster.logs import is_whole
 from load_tests.harness.report import say
@@ -133,14 +141,15 @@ def _log(deployment: Deployment, tenant: str) -> StoredLog | None:
 
 def _events(log: StoredLog) -> list[Logged]:
     records = [decode_record(payload) for _, payload, _ in log.entries]
-    retracted = {label for record in records if isinstance(record, RetractionRecord) for label in record.labels}
+    retractions = [record for record in records if isinstance(record, RetractionRecord)]
+    retracted = taken_back(RetractionMade(frozenset(each.labels), frozenset(each.restores)) for each in retractions)
+    restored = {label for each in retractions for label in each.restores}
     events = []
     for (version, payload, _), record in zip(log.entries, records, strict=True):
         if isinstance(record, FeedbackRecord):
-            name, is_retracted = record.feedback_id or record.moderator or "", label_hash(payload) in retracted
-            events.append(
-                Logged(version, name, record.label, prediction_id=record.prediction_id, retracted=is_retracted)
-            )
+            name, label = record.feedback_id or record.moderator or "", label_hash(payload)
+            logged = Logged(version, name, record.label, prediction_id=record.prediction_id)
+            events.append(replace(logged, retracted=label in retracted, restored=label in restored))
         else:
             changes = record.changes if isinstance(record, ConfigRecord) else {}
             events.append(Logged(version, "", changes=changes))

@@ -26,14 +26,14 @@ def lost_retractions(history: History, found: Found) -> Iterator[Violation]:
 
 
 def wrong_replacements(history: History, found: Found) -> Iterator[Violation]:
-    """The log takes back each label that an answer says was replaced."""
+    """The log takes back each label that an answer says was replaced, until what replaced it is taken back."""
     logs = _by_name(found)
     for label in history.of(Kind.SECOND_LABEL):
         replaced = {
             each.answer["replaced"]["feedback_id"] for each in label.acknowledgements if "replaced" in each.answer
         }
         for first in replaced if label.tenant not in found.unretracted else ():
-            if any(not event.retracted for event in logs[label.tenant, first]):
+            if any(not event.retracted and not event.restored for event in logs[label.tenant, first]):
                 text = f"it has replaced {first}, and the log does not take that back"
                 yield Violation("lost retraction", label.tenant, label.name, text, label.end)
 

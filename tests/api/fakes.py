@@ -124,7 +124,7 @@ class FakeTenants:
         tenant = await self.hold(name, create=False)
         self.retractions.append((name, wanted, asked, dry_run))
         accuracy = Accuracy.of(tenant.state)
-        return Retracted(tenant.state.version, [], 0, accuracy, accuracy)
+        return Retracted(tenant.state.version, [], 0, 0, accuracy, accuracy)
 
     async def labels(
         self, name: str, wanted: LabelFilter, before: int | None = None

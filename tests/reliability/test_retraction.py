@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.learning.state import TenantState, advance
+from app.storage.event_codec import decode
 from tests.reliability.deployments import SERVER, Deployment, deployment
 from tests.reliability.oracle import check, stored_log
 from tests.reliability.traffic import Feeder, feed
@@ -18,6 +20,7 @@ from tests.services import ROOT, Service, wait_until
 pytestmark = [pytest.mark.timeout(120), pytest.mark.e2e]  # slow
 
 ROGUE = 130
+REPLACED = 40
 
 
 def sluice(environment: dict[str, str], *arguments: str) -> str:
@@ -50,7 +53,7 @@ def sensitivity(service: Service, headers: dict[str, str]) -> float:
     return float(sum(result["label"] == 1 for result in answer.json()["results"]) / len(odd))
 
 
-def test_retracting_by_key_undoes_what_a_stolen_key_has_done(tmp_path: Path) -> None:
+def test_retracting_by_key_undoes_what_a_stolen_key_has_done(tmp_path: Path) -> None:  # noqa: PLR0915 - one story
     with deployment(SERVER, tmp_path, number=2, workers=2) as deployed:
         environment = {"SLUICE_REDIS_URL": deployed.url}
         good, rogue, admin = (
@@ -68,14 +71,29 @@ def test_retracting_by_key_undoes_what_a_stolen_key_has_done(tmp_path: Path) -> 
             body = {"tenant": "acme", "items": items}
             service.request("POST", "/feedback/batch", json=body, headers={"X-API-Key": key}).raise_for_status()
 
+        def label(key: str, predictions: list[str], *, wrong: bool) -> Any:  # noqa: ANN401 - results
+            sign = -1 if wrong else 1
+            items = [
+                {"prediction_id": each, "label": sign if number % 2 else -sign, "feedback_id": f"{key[-4:]}-p{number}"}
+                for number, each in enumerate(predictions)
+            ]
+            body = {"tenant": "acme", "items": items}
+            answer = service.request("POST", "/feedback/batch", json=body, headers={"X-API-Key": key})
+            return answer.raise_for_status().json()["results"]
+
         headers = {"X-API-Key": admin}
         for key in (good, rogue, admin):
             for each in deployed.services:
                 wait_until(partial(is_known, each, key), "a new key is not accepted")
         give(good, range(300), wrong=False)
+        asked = {"tenant": "acme", "items": [item(number) for number in range(REPLACED)]}
+        answers = service.request("POST", "/predict/batch", json=asked, headers={"X-API-Key": good}).json()["results"]
+        predictions = [answer["prediction_id"] for answer in answers]
+        label(good, predictions, wrong=False)
         before = service.request("GET", "/tenants/acme", headers=headers).json()
         assert sensitivity(service, headers) == 1.0
         give(rogue, range(300, 300 + 2 * ROGUE), wrong=True)
+        assert all("replaced" in each for each in label(rogue, predictions, wrong=True))
         assert sensitivity(service, headers) < 0.5
         own = {"feedback_ids": [f"{good[-4:]}-{n}" for n in range(3)], "dry_run": True}
         refused = service.request("POST", "/tenants/acme/retract", json=own, headers={"X-API-Key": rogue})
@@ -83,18 +101,29 @@ def test_retracting_by_key_undoes_what_a_stolen_key_has_done(tmp_path: Path) -> 
 
         command = ["retract", "acme", "--key", rogue.split("_")[1], "--reason", "stolen", "--url", service.url]
         said = sluice({**environment, "SLUICE_KEY": admin}, *command, "--dry-run")
-        assert f"{2 * ROGUE} labels would be taken back" in said
-        assert f"{2 * ROGUE} labels taken back" in sluice({**environment, "SLUICE_KEY": admin}, *command)
+        given = 2 * ROGUE + REPLACED
+        assert f"{given} labels would be taken back" in said
+        assert f"{REPLACED} labels that they had replaced would stand again" in said
+        said = sluice({**environment, "SLUICE_KEY": admin}, *command)
+        assert f"{given} labels taken back" in said
+        assert f"{REPLACED} labels that they had replaced stand again" in said
         assert sensitivity(service, headers) == 1.0
         after = service.request("GET", "/tenants/acme", headers=headers).json()
         same = ("counts", "balanced_accuracy", "sensitivity", "specificity", "recent", "features", "sparsity", "drift")
         assert {name: after[name] for name in same} == {name: before[name] for name in same}
-        assert after["version"] == before["version"] + 2 * ROGUE + 1
+        assert after["version"] == before["version"] + given + 2
+        first = TenantState()
+        for version, payload, _ in stored_log(deployed.url, "acme").entries:
+            if version <= before["version"]:
+                advance(first, decode(payload))
+        assert first.digest == before["digest"]
+        first.version = after["version"]
+        assert first.digest == after["digest"]
         assert after["rebuilding"] is None
-        table = sluice({**environment, "SLUICE_KEY": admin}, "labels", "acme", "--limit", "300", "--url", service.url)
-        assert table.count("stolen") == 2 * ROGUE
+        table = sluice({**environment, "SLUICE_KEY": admin}, "labels", "acme", "--limit", "400", "--url", service.url)
+        assert table.count("stolen") == given
         file = sluice({**environment, "SLUICE_KEY": admin}, "labels", "acme", "--format", "csv", "--url", service.url)
-        assert len(file.splitlines()) == 1 + 300 + 2 * ROGUE
+        assert len(file.splitlines()) == 1 + 300 + REPLACED + given
         check_replicas(deployed, headers)
         other.kill()
         other.start()

@@ -10,7 +10,9 @@ from app.storage.event_codec import (
     FeedbackRecord,
     LongFeedbackRecord,
     RemovalRecord,
+    RetractionRecord,
     decode,
+    decode_record,
     encode,
     packed_values,
 )
@@ -106,3 +108,12 @@ def test_a_wrong_number_of_names_is_refused() -> None:
     record = FeedbackRecord(1, 1, np.array([1, 2], np.uint64).tobytes(), b"", ("one",))
     with pytest.raises(ValueError, match="2 keys and 1 names"):
         decode(encode(record))
+
+
+def test_a_retraction_without_new_fields_has_the_bytes_of_old() -> None:
+    plain = RetractionRecord(1, 2, [b"x"], "why", None, "key")
+    old = msgspec.msgpack.encode(["retraction", 1, 2, [b"x"], "why", None, "key", None])
+    assert encode(plain) == old
+    assert decode_record(old) == plain
+    for record in (RetractionRecord(1, 2, [b"x"], restores=[b"y"]), RetractionRecord(1, 2, [], is_replacement=True)):
+        assert encode(decode_record(encode(record))) == encode(record)

@@ -69,12 +69,13 @@ class AccuracyResponse(ResponseModel):
 
 
 class RetractionResponse(ResponseModel):
-    """What was taken back, or would be. `labels` has the first of them."""
+    """What was taken back, or would be. `labels` has the first of them; `restored` stand again, which they replaced."""
 
     tenant: str
     version: int
     dry_run: bool
     retracted: int
+    restored: int
     already_retracted: int
     labels: list[LabelResponse]
     before: AccuracyResponse
@@ -88,6 +89,7 @@ class RetractionResponse(ResponseModel):
             version=found.version,
             dry_run=dry_run,
             retracted=len(found.labels),
+            restored=found.restored,
             already_retracted=found.already,
             labels=[LabelResponse.of(label) for label in found.labels[:SHOWN]],
             before=_accuracy(found.before),

@@ -2,11 +2,13 @@
 -- KEYS: meta, log, changes, then for each event the record of its feedback_id (meta if it has none; the headers of the
 --       snapshots for an event that takes back labels)
 -- ARGV: tenant, incarnation, the version that the caller has applied, the chain it expects or '', milliseconds to keep
---       records, then for each event: fingerprint ('' without feedback_id; 'retracts' and the first version that it
---       takes back), payload, '' or the prediction that it labels: its block, its place there, and the version of the
---       label that this one replaces ('' for none, 'any' to append it in any case)
+--       records, then for each event: fingerprint ('' without feedback_id; 'retracts', the first version that it changes,
+--       the version up to which it knows the log or '-', 'asked' unless a second label does it), payload, '' or the
+--       prediction that it labels: its block, its place there, and the version of the label that this one replaces (''
+--       for none, 'any' to append it in any case); blocks and places of predictions whose labels a retraction relies on
 -- Returns {'unreachable'} if no state is left from before the labels that an event takes back
---       | {'changed'} if a label that is to be replaced is not that of its prediction, or its feedback_id was used
+--       | {'changed'} if a label that is to be replaced is not that of its prediction, or its feedback_id was used, or a
+--          request took labels back behind what a retraction knows, or a prediction that it relies on got a label
 --       | {'deleted'} | {'gone'} | {'other'} | {'behind', version, chain}
 --       | {'appended', version and chain before, then for each event: its chain, or of the earlier event
 --          {'version fingerprint', its outcome or nil: see outcomes.lua}, or the version of the label of its prediction}
@@ -50,9 +52,19 @@ local function label_of(labels, place)
   return type(number) == 'string' and tonumber(number)
 end
 
+local function is_outdated(seen, predictions)
+  if (tonumber(redis.call('HGET', KEYS[1], 'asked') or '') or 0) > seen then return true end
+  for block, place in string.gmatch(predictions, '(%S+) (%S+)') do
+    if (label_of(place_of(block .. ' ' .. place .. ' ')) or 0) > seen then return true end
+  end
+end
+
 for i = 4, #KEYS do
-  local prediction = ARGV[3 * i - 4]
-  if string.match(prediction, '%d$') then
+  local mark, prediction = ARGV[3 * i - 6], ARGV[3 * i - 4]
+  if string.byte(mark) == RETRACTS then
+    local seen = tonumber(string.match(mark, '^%S+ %S+ (%d+)'))
+    if seen and is_outdated(seen, prediction) then return {'changed'} end
+  elseif string.match(prediction, '%d$') then
     local labels, place, replaced = place_of(prediction)
     local is_used = ARGV[3 * i - 6] ~= '' and redis.call('EXISTS', KEYS[i]) == 1
     if is_used or label_of(labels, place) ~= tonumber(replaced) then return {'changed'} end
@@ -79,7 +91,7 @@ for i = 4, #KEYS do
     answers[i] = {used, type(outcome) == 'string' and outcome}
   end
   local labels, place, replaced, block
-  if not number and prediction ~= '' then
+  if not number and not retracts and prediction ~= '' then
     labels, place, replaced, block = place_of(prediction)
     answers[i] = replaced == '' and label_of(labels, place) or nil
   end
@@ -89,6 +101,9 @@ for i = 4, #KEYS do
     redis.call('XADD', KEYS[2], '0-' .. string.format('%.0f', version), 'p', payload, 'c', chain)
     if retracts then
       redis.call('HSET', KEYS[1], 'retracted', string.format('%.0f', version))
+      if string.match(fingerprint, 'asked$') then
+        redis.call('HSET', KEYS[1], 'asked', string.format('%.0f', version))
+      end
     elseif fingerprint ~= '' then
       redis.call('SET', KEYS[i], string.format('%.0f ', version) .. fingerprint, 'PX', keep)
     end

@@ -14,7 +14,7 @@ if version ~= ARGV[3] or chain ~= ARGV[4] then
 end
 if not has_meta then redis.call('DEL', KEYS[1]) end -- a value of another type
 redis.call('DEL', KEYS[2], KEYS[4])
-redis.call('HDEL', KEYS[1], 'retracted')
+redis.call('HDEL', KEYS[1], 'retracted', 'asked')
 if redis.call('EXISTS', KEYS[5]) == 1 then
   redis.call('RENAME', KEYS[5], KEYS[2])
   redis.call('PERSIST', KEYS[2])

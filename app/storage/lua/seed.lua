@@ -17,7 +17,7 @@ for ended in string.gmatch(ARGV[8] .. ' ' .. expected, '%S+') do
   if ended ~= born and not string.find(was, ended, 1, true) then was = ended .. ' ' .. was end
 end
 was = string.sub(was, 1, 500)
-redis.call('HDEL', KEYS[1], 'retracted')
+redis.call('HDEL', KEYS[1], 'retracted', 'asked')
 redis.call('HSET', KEYS[1], 'born', born, 'version', version, 'chain', chain, 'was', was)
 redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[4], version, header)

@@ -14,7 +14,7 @@ from app.storage.event_log import CHANGED, Appended, Draft, Duplicate, Entry, Ev
 from app.telemetry.counters import Telemetry
 from app.tenants.errors import LogReplaced, RetractionTooOld
 from app.tenants.labels.retraction import Asked, Retractions, draft_of
-from app.tenants.labels.stored_labels import StoredLabel, label_at
+from app.tenants.labels.stored_labels import LabelFilter, StoredLabel, label_at, read_labels
 from app.tenants.log_follower import Replayer
 from app.tenants.log_writer import OWN, count_label
 from app.tenants.tenant import Feedback, Retry, Tenant
@@ -61,13 +61,16 @@ class Replacements:
         for _ in range(ATTEMPTS):
             changes = []
             first = min((retry.earlier.version for retry in second.values()), default=0)
+            position = (await self.log.meta(tenant.name)).position
+            if position is None:
+                raise LogReplaced(tenant.name)
             retracted = await self.replayer.recovery.retracted_behind(tenant.name, first) if second else frozenset()
             for place, retry in second.items():
                 try:
                     changes.append(await self._change(tenant, place, retry, retracted))
                 except SluiceError as error:
                     results[place] = error
-            if (learnt := await self._append(tenant, changes)) is not None:
+            if (learnt := await self._append(tenant, changes, position.version)) is not None:
                 return results | learnt
             # Others have labelled these predictions meanwhile.
             second = {change.place: second[change.place] for change in changes}
@@ -87,25 +90,34 @@ class Replacements:
         version, feedback = retry.earlier.version, retry.feedback
         label = await label_at(self.log, tenant.name, version)
         if label is None:
-            raise RetractionTooOld(
-                f"prediction {feedback.prediction_id!r} has a label, version {version:,}, which the log does not have "
-                "any more, so it cannot be replaced"
-            )
-        if label.prediction_id != feedback.prediction_id or label.hash in retracted:
+            raise _too_old(str(feedback.prediction_id), version)
+        if label.prediction_id != feedback.prediction_id:
             label = None
-        else:
-            await self.retractions.check_reach(tenant.name, version)
-            earlier = ReplacedLabel(version, label.label, label.feedback_id, label.moderator)
+        elif label.hash in retracted:
+            label = await self._restored(tenant.name, label)
+        if label is not None:
+            await self.retractions.check_reach(tenant.name, label.version)
+            earlier = ReplacedLabel(label.version, label.label, label.feedback_id, label.moderator)
             feedback = msgspec.structs.replace(feedback, replaces=earlier)
         draft = msgspec.structs.replace(tenant.draft(feedback, time.time_ns() // 1_000_000), replaces=version)
         return Change(place, feedback, draft, label)
 
-    async def _append(self, tenant: Tenant, changes: Sequence[Change]) -> dict[int, Result] | None:
+    async def _restored(self, name: str, last: StoredLabel) -> StoredLabel | None:
+        """Return the label of a prediction that stands again since the last one was taken back, if there is one."""
+        if last.replaces is None:
+            return None
+        found = await read_labels(self.log, name, LabelFilter(prediction_id=last.prediction_id))
+        standing = [label for label in found.labels if label.hash not in found.retracted]
+        if not standing and found.first_version > last.replaces.version:
+            raise _too_old(str(last.prediction_id), last.replaces.version)
+        return standing[-1] if standing else None
+
+    async def _append(self, tenant: Tenant, changes: Sequence[Change], seen: int) -> dict[int, Result] | None:
         """Append and learn; None if one of the predictions has another label by now."""
         if not changes:
             return {}
         replaced = [change.label for change in changes if change.label is not None]
-        retraction = [draft_of(replaced, _asked(changes))] if replaced else []
+        retraction = [draft_of(replaced, _asked(changes), seen, is_replacement=True)] if replaced else []
         drafts = [*retraction, *(change.draft for change in changes)]
         (answer,) = await self.log.append([Group(tenant.name, tenant.position, drafts)])
         if isinstance(answer, Exception):
@@ -118,6 +130,13 @@ class Replacements:
         await self.replayer.catch_up(tenant, answer.after.version)
         entries = answer.results[len(retraction) :]
         return {change.place: _result(tenant, entry) for change, entry in zip(changes, entries, strict=True)}
+
+
+def _too_old(prediction_id: str, version: int) -> RetractionTooOld:
+    return RetractionTooOld(
+        f"prediction {prediction_id!r} has a label, version {version:,}, which the log does not have any more, so it "
+        "cannot be replaced"
+    )
 
 
 def _rounds(second: Sequence[Retry]) -> list[list[int]]:

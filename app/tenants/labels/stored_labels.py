@@ -1,12 +1,12 @@
 """The labels in a tenant's log, and the retractions of some of them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
 from app.learning.errors import SluiceError
-from app.learning.events import FeedbackGiven, ReplacedLabel
+from app.learning.events import FeedbackGiven, ReplacedLabel, RetractionMade
 from app.learning.example import Example
 from app.learning.names import Names
 from app.storage.event_codec import (
@@ -18,6 +18,7 @@ from app.storage.event_codec import (
     decode_record,
     is_retraction,
     label_hash,
+    taken_back,
 )
 from app.storage.event_log import Entry, EventLog
 
@@ -58,6 +59,7 @@ class LabelFilter:
 
     feedback_ids: frozenset[str] = frozenset()  # any of them; none: all labels
     prediction_id: str | None = None
+    prediction_ids: frozenset[str] = frozenset()  # the same
     moderator: str | None = None
     key_id: str | None = None
     label: int | None = None
@@ -69,6 +71,7 @@ class LabelFilter:
         return (
             (not self.feedback_ids or found.feedback_id in self.feedback_ids)
             and self.prediction_id in {None, found.prediction_id}
+            and (not self.prediction_ids or found.prediction_id in self.prediction_ids)
             and self.moderator in {None, found.moderator}
             and self.key_id in {None, found.key_id}
             and self.label in {None, found.label}
@@ -82,9 +85,13 @@ class StoredLabels:
     """The labels of a log that fit, by version, and what was taken back."""
 
     first_version: int = 1  # of the log; earlier events were trimmed
+    last_version: int = 0
     first_milliseconds: int | None = None  # of the first label
     labels: list[StoredLabel] = field(default_factory=list)
-    retracted: dict[bytes, Retraction] = field(default_factory=dict)  # by the hash of the label
+    retracted: dict[bytes, Retraction] = field(
+        default_factory=dict
+    )  # those that do not stand, by the hash of the label
+    asked: set[bytes] = field(default_factory=set)  # those that a request has taken back: they never stand again
 
 
 async def read_labels(log: EventLog, name: str, wanted: LabelFilter, next_version: int = 1) -> StoredLabels:
@@ -96,13 +103,17 @@ async def read_labels(log: EventLog, name: str, wanted: LabelFilter, next_versio
             found.first_version = entries[0].version
         version = entries[-1].version
         for entry in entries:
-            record = _record(entry)
+            found.last_version, record = entry.version, _record(entry)
             if isinstance(record, FeedbackRecord):
                 found.first_milliseconds = found.first_milliseconds or record.at_milliseconds
                 if wanted.fits(record):
                     found.labels.append(_label(entry, record))
             elif isinstance(record, RetractionRecord):
                 found.retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
+                for label in record.restores:
+                    found.retracted.pop(label, None)
+                if not record.is_replacement:
+                    found.asked.update(record.labels)
     return found
 
 
@@ -110,7 +121,7 @@ async def latest_labels(
     log: EventLog, name: str, wanted: LabelFilter, before: int | None = None
 ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
     """Yield the labels before a version that fit, the newest first, and how each was taken back, if it was."""
-    retracted: dict[bytes, Retraction] = {}
+    retracted: dict[bytes, Retraction | None] = {}  # what came last for a label
     version: int | None = None
     while entries := await log.read_back(name, version, READ_AT_ONCE):
         version = entries[-1].version
@@ -119,10 +130,22 @@ async def latest_labels(
                 continue
             record = _record(entry)
             if isinstance(record, RetractionRecord):
-                retracted |= dict.fromkeys(record.labels, _retraction(entry, record))
+                changed = dict.fromkeys(record.labels, _retraction(entry, record)) | dict.fromkeys(record.restores)
+                retracted = changed | retracted
             elif isinstance(record, FeedbackRecord) and wanted.fits(record):
                 label = _label(entry, record)
                 yield label, retracted.get(label.hash)
+
+
+def retractions_of(entries: Iterable[Entry]) -> dict[int, RetractionMade]:
+    """Return the retractions among some entries by version."""
+    found = {entry.version: decode(entry.payload) for entry in entries if is_retraction(entry.payload)}
+    return {version: event for version, event in found.items() if isinstance(event, RetractionMade)}
+
+
+def retracted_in(entries: Iterable[Entry]) -> frozenset[bytes]:
+    """Return the labels that do not stand after some entries."""
+    return taken_back(retractions_of(entries).values())
 
 
 def _record(entry: Entry) -> Record | None:

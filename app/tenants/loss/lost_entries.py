@@ -141,5 +141,5 @@ def draft_of(entry: Entry) -> Draft:
         fingerprint = fingerprint_of(record) if record.feedback_id is not None else ""
         return Draft(entry.payload, record.feedback_id, fingerprint, 0, record.prediction_id, ANY)
     if isinstance(record, RetractionRecord):
-        return Draft(entry.payload, retracts=record.first_version)
+        return Draft(entry.payload, retracts=record.first_version, is_asked=not record.is_replacement)
     return Draft(entry.payload)

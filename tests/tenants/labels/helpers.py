@@ -3,10 +3,10 @@
 from functools import partial
 
 from app.learning.state import TenantState, advance
-from app.storage.event_codec import RetractionRecord, decode, decode_record, label_hash
+from app.storage.event_codec import decode, is_retraction, label_hash
 from app.storage.event_log import Entry
 from app.tenants.labels.retraction import Asked, Retracted
-from app.tenants.labels.stored_labels import LabelFilter
+from app.tenants.labels.stored_labels import LabelFilter, retracted_in
 from app.tenants.registry import Tenants
 from app.tenants.snapshotter import SnapshotPolicy
 from app.tenants.tenant import Tenant
@@ -20,11 +20,10 @@ SHORT = SnapshotPolicy(every_events=10**9, every_seconds=1e9, kept=1, retained_e
 
 def without_retracted(entries: list[Entry]) -> TenantState:
     """Replay a log from which retractions and the labels that they name are struck out."""
-    records = [decode_record(entry.payload) for entry in entries]
-    retracted = {each for record in records if isinstance(record, RetractionRecord) for each in record.labels}
+    retracted = retracted_in(entries)
     state = TenantState()
-    for entry, record in zip(entries, records, strict=True):
-        if not isinstance(record, RetractionRecord) and label_hash(entry.payload) not in retracted:
+    for entry in entries:
+        if not is_retraction(entry.payload) and label_hash(entry.payload) not in retracted:
             advance(state, decode(entry.payload))
     state.version = entries[-1].version
     return state

@@ -12,10 +12,17 @@ import pytest
 from app.learning.snapshot.model_file import load
 from app.learning.state import TenantState, advance
 from app.storage.client import connect
-from app.storage.event_codec import RemovalRecord, RetractionRecord, decode, decode_record, encode, label_hash
+from app.storage.event_codec import (
+    RemovalRecord,
+    RetractionRecord,
+    decode,
+    decode_record,
+    encode,
+    label_hash,
+)
 from app.storage.event_log import Draft, Entry, EventLog
 from app.tenants.errors import RetractionTooOld
-from app.tenants.labels.stored_labels import LabelFilter
+from app.tenants.labels.stored_labels import LabelFilter, retracted_in
 from app.tenants.registry import Tenants
 from app.tenants.tenant import Feedback, FeedbackResult
 from kernels.registry import ALGORITHMS
@@ -138,7 +145,7 @@ async def expected_state(url: str, base: bytes | None) -> TenantState:
     starts_whole = bool(entries) and entries[0].version == 1
     state = TenantState() if starts_whole else imported
     records = [decode_record(entry.payload) for entry in entries]
-    retracted = {each for record in records if isinstance(record, RetractionRecord) for each in record.labels}
+    retracted = retracted_in(entries)
     last = state.version
     for entry, record in zip(entries, records, strict=True):
         last = entry.version

@@ -57,6 +57,9 @@ def _print(answer: dict[str, Any]) -> None:
     count, already = answer["retracted"], answer["already_retracted"]
     done = "would be taken back" if answer["dry_run"] else "taken back"
     print_text(f"tenant {answer['tenant']}: {count:,} labels {done}; {already:,} had been before")
+    if answer["restored"]:
+        stand = "would stand" if answer["dry_run"] else "stand"
+        print_text(f"{answer['restored']:,} labels that they had replaced {stand} again")
     if count:
         rows = [
             (name.replace("_", " "), percent(answer["before"][name]), percent(answer["after"][name])) for name in RATES
