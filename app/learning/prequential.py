@@ -168,7 +168,8 @@ class Prequential:
     @property
     def nbytes(self) -> int:
         """Memory of what not every tenant has."""
-        return self.honest.nbytes + (0 if self.histograms is None else self.histograms.nbytes)
+        arrays = (self.histograms, self.honest.sums, self.honest.histograms)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     @property
     def best_threshold(self) -> float:
@@ -227,12 +228,3 @@ def decode_histograms(stored: bytes) -> Floats:
     ):
         raise ValueError("its calibration is inconsistent")
     return histograms
-
-
-def probability_table(histograms: Floats) -> list[float]:
-    """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
-    if min(histograms[calibration.SEEN], histograms[calibration.SEEN + 1]) < calibration.LEAST_LABELS:
-        return []
-    table = np.empty(calibration.BINS)
-    calibration.fill_probabilities(histograms, table)
-    return table.tolist()

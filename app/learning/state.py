@@ -26,7 +26,7 @@ from app.learning.honest.counts import NO_TARGET, Reviews, chosen_labels, review
 from app.learning.model import Model
 from app.learning.names import Names
 from app.learning.numbers import NONE_GIVEN
-from app.learning.prequential import Confusion, Prequential, objective_of, probability_table
+from app.learning.prequential import Confusion, Prequential, objective_of
 from kernels.arrays import Floats, Ints, Keys
 from kernels.evaluation import calibration
 from kernels.evaluation.skill import NO_SKILL, skill
@@ -138,7 +138,7 @@ class TenantState:
             return None
         table = self._probabilities
         if table is None:
-            table = self._probabilities = probability_table(histograms)
+            table = self._probabilities = calibration.probability_table(histograms)
         if not table:
             return None
         return calibration.interpolated(table, score / histograms.item(calibration.SCALE))

@@ -101,6 +101,15 @@ def fill_probabilities(data: Floats, table: Floats) -> None:
             b += 1
 
 
+def probability_table(data: Floats) -> list[float]:
+    """Return the probability in the middle of each bin of scores; nothing until there are enough labels."""
+    if min(data[SEEN], data[SEEN + 1]) < LEAST_LABELS:
+        return []
+    table = np.empty(BINS)
+    fill_probabilities(data, table)
+    return table.tolist()
+
+
 def interpolated(table: Sequence[float], score: float) -> float:
     """Return the probability of a score, in units of the scale: between the middles of two bins it is interpolated."""
     place = (score + EDGE) * PER_UNIT - 0.5

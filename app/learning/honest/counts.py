@@ -75,11 +75,6 @@ class HonestCounts:
         """Whether the histograms are of chosen items."""
         return self.histograms is not None and bool(self.histograms[curve.IS_WEIGHTED])
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(array.nbytes for array in self.arrays())
-
     def follow(self, target: Target, *, is_new: bool) -> None:
         """Follow a target from now on, or none. The scores of another model have no meaning for a new one."""
         is_other = target != self.target
