@@ -91,7 +91,7 @@ bench-kernels: $(BENCH_INSTALLED) ## compare the kernels with other libraries (Q
 	.venv-bench/bin/python -m experiments.kernels $(if $(QUICK),--quick)
 
 # OPTIONS="--only w8a,sms --ratios natural,1:99 --processes 1" plays a part, and writes nothing into docs.
-bench-quality: $(BENCH_INSTALLED) ## compare verdicts with other learners, for 90 minutes, resumable (QUICK=1: a trial of 3 minutes)
+bench-quality: $(BENCH_INSTALLED) ## compare verdicts with other learners, for some two hours, resumable (QUICK=1: a trial of 3 minutes)
 	$(call have,bogofilter,to compare with,echo "bogofilter cannot be installed: its rows will be missing.")
 	.venv-bench/bin/python -m experiments.quality $(if $(QUICK),--quick) $(OPTIONS)
 
