@@ -143,6 +143,7 @@ def test_dropped_features_are_reported(dataset: Path, capsys: Output) -> None:
     assert "at its limit of 10" in capsys.readouterr().out
 
 
+@pytest.mark.e2e
 def test_a_warm_start_compiles_nothing(dataset: Path, tmp_path: Path) -> None:
     assert sluice("warm").returncode == 0
     before = _compiled()

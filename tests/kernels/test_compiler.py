@@ -121,6 +121,7 @@ def test_compiled_code_is_cached_where_the_operator_chose(copy: Copy, tmp_path: 
     assert list((tmp_path / "chosen" / cache_folder().name).rglob("feature_hash.hash_name-*.nbi"))
 
 
+@pytest.mark.e2e
 def test_entries_of_several_algorithms_are_loaded_from_disk_and_not_confused(copy: Copy) -> None:
     """Each process numbers the functions that it compiles, so functions of two processes can have the same number."""
     assert copy.output(USE_ALGORITHMS, "cpa") == "cpa 1.0 1.0 compiled 5"

@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import msgspec
+import pytest
 
 from app.learning.events import LabelRetracted, RetractionMade
 from app.learning.replay import replay
@@ -28,6 +29,7 @@ def test_labels_taken_back_leave_no_trace_but_the_version() -> None:
         assert state.digest == GOLDEN[entry]
 
 
+@pytest.mark.e2e
 def test_a_generic_processor_computes_the_same_bits() -> None:
     environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     answer = subprocess.run(

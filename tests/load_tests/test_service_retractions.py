@@ -60,6 +60,7 @@ def test_latencies_of_a_time_are_those_of_the_requests_that_were_sent_in_it() ->
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.e2e
 def test_labels_are_taken_back_in_a_real_service(tmp_path: Path) -> None:
     measured = measure_retractions(tmp_path, SMALL)
     assert [len(seconds) for seconds in measured.seconds.values()] == [1, 1]

@@ -31,6 +31,7 @@ from tests.tenants.labels.helpers import MANY, NAME, has_applied, retract
 from tests.tenants.workers import copy_of, digest, fail_over_to, feedback, until, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+OFTEN = {"cs-sol", "cs-ssol", "ftrl", "ssol-full"}  # the others only in `make e2e`
 SETTINGS = ({"bias": True}, {"bias": False}, {"threshold": 0.1}, {"threshold": "auto"}, {"normalize": "none"})
 
 
@@ -156,7 +157,9 @@ async def expected_state(url: str, base: bytes | None) -> TenantState:
     return state
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.e2e) for each in ALGORITHMS]
+)
 async def test_the_state_is_that_of_a_log_without_the_labels(store: Server, tmp_path: Path, algorithm: str) -> None:
     store.flush_all()
     rng = np.random.default_rng(list(algorithm.encode()))
