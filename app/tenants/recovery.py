@@ -166,7 +166,8 @@ class Recovery:
         await self._follow(tenant, last, progress)
         if tenant.state.version < position.version:
             raise LogReplaced(tenant.name)
-        tenant.left_out, tenant.decided = Tenant.left_out, Tenant.decided
+        if tenant.decided:  # an attribute more than most tenants have would cost each of them a dict
+            del tenant.left_out, tenant.decided
         return list(last)
 
     async def retracted_behind(self, name: str, version: int, last: int | None = None) -> frozenset[bytes]:

@@ -142,7 +142,7 @@ class Repair:
         for start in range(0, len(entries), ENTRIES_AT_ONCE):
             tenant.apply_all(entries[start : start + ENTRIES_AT_ONCE])
             await asyncio.sleep(0)
-        tenant.left_out, tenant.decided = Tenant.left_out, Tenant.decided
+        del tenant.left_out, tenant.decided
         return tenant
 
     def _report_loss(self, name: str, end: Position, reason: str) -> None:

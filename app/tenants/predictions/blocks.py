@@ -55,8 +55,7 @@ class Room:
     touched: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class Demand:
+class Demand(msgspec.Struct, gc=False):
     """How many reviews the policy of a tenant wants in an hour: of all workers, and of this one since then."""
 
     known: float = 0.0
