@@ -5,13 +5,11 @@ import random
 from collections import defaultdict
 from typing import Any
 
-from app.learning.config import DEFAULTS
-from load_tests.harness.report import say
 from load_tests.torture.history import Kind
 from load_tests.torture.workload import ALL_SERVICES, Workload, services_of
 
 REVIEWED = [f"reviewed-{k}" for k in range(3)]  # never deleted
-POLICY = {"review_random": 1.0}  # every prediction is to be reviewed
+POLICY = {"review_random": 1.0, "reviews_per_day": None}  # every prediction is to be reviewed
 PEOPLE = 5
 LEASE_SECONDS = (1, 2, 4)
 HELD_SECONDS = (0.0, 0.0, 0.1, 0.5, 1.5)
@@ -33,10 +31,8 @@ class Reviewers:
     async def prepare(self) -> None:
         for tenant in REVIEWED:
             setting = self._workload.operation(Kind.SETTING, tenant)
-            setting.wanted = {name: value for name, value in POLICY.items() if name in DEFAULTS}
+            setting.wanted = POLICY
             await self._client.persist([setting], ALL_SERVICES, "PUT", f"/tenants/{tenant}", json=setting.wanted)
-        if not POLICY.keys() <= DEFAULTS.keys():
-            say("there is no review policy: nothing is to be reviewed")
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as people:
@@ -50,7 +46,7 @@ class Reviewers:
             features = {f"word:{self._dice.randrange(300)}": 1.0 for _ in range(4)}
             body = {"tenant": tenant, "features": features}
             found = await self._workload.predict(tenant, self._dice.choice(ALL_SERVICES), body)
-            if found.acknowledged and found.answer["prediction_id"] and found.answer.get("review_reason", "all"):
+            if found.acknowledged and found.answer["prediction_id"]:
                 self.predicted[tenant].append(found.answer["prediction_id"])
             await asyncio.sleep(self._dice.uniform(*PREDICTIONS_PAUSE_SECONDS))
 
