@@ -75,6 +75,8 @@ def moderate(services: list[Service]) -> Counts:
         for moderator in moderators:
             moderator.work()
     for tenant in TENANTS:
+        target = {"target": {"false_positive_rate": 0.05}}
+        assert services[0].request("PUT", f"/tenants/{tenant}", json=target).status_code == 200
         assert services[0].post(f"/tenants/{tenant}/snapshot", None).status_code == 200
     return counts
 
