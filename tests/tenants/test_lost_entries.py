@@ -10,7 +10,7 @@ from app.storage.event_log import Entry
 from app.storage.metadata import Position
 from app.tenants.cache import ENTRY_OVERHEAD_BYTES, RecentEntries
 from tests.servers import Server
-from tests.tenants.workers import digest, feedback, give, lose, replayed, worker
+from tests.tenants.workers import digest, drop_snapshots, feedback, give, lose, replayed, worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -80,6 +80,33 @@ async def test_a_label_that_the_client_has_sent_again_is_not_doubled(store: Serv
         for number in range(6, 10):
             (again,) = await give(a, "acme", feedback(number, f"id-{number}"))
             assert again.duplicate
+
+
+@pytest.mark.parametrize("rules", [{}, {"memory_budget_bytes": SMALL}], ids=["in memory", "evicted"])
+async def test_labels_are_put_back_by_a_worker_that_does_not_know_what_was_before_them(
+    store: Server, tmp_path: Path, rules: dict[str, int]
+) -> None:
+    """It has loaded a snapshot that the store loses as well, so it does not know where its labels belong."""
+    async with worker(store.url, tmp_path) as earlier:
+        await give(earlier, "acme", *(feedback(number, f"id-{number}") for number in range(20)))
+        await earlier.snapshot("acme")
+    async with worker(store.url, tmp_path, **rules) as a, worker(store.url, tmp_path, **rules) as b:
+        await give(a, "acme", feedback(20, "id-20"), feedback(21, "id-21"))
+        await b.hold("acme")
+        for each in (a, b):
+            await each.hold("other")
+        drop_snapshots(store, "acme")
+        lose(store, "acme", 5)  # 18 to 22
+        async with worker(store.url, tmp_path) as stranger:
+            await give(stranger, "acme", feedback(21, "id-21"), *(feedback(number) for number in range(30, 37)))
+            await asyncio.gather(*(each.follower.compare_once() for each in (a, b, a, b)))
+            version, state = await replayed(store.url, "acme")
+            assert version == 17 + 8 + 1
+            for each in (a, b, stranger):
+                assert await digest(each, "acme") == (version, state)
+            for number in (20, 21):
+                (again,) = await give(stranger, "acme", feedback(number, f"id-{number}"))
+                assert again.duplicate
 
 
 async def test_an_evicted_tenant_is_put_back_into_an_emptied_store(store: Server, tmp_path: Path) -> None:

@@ -102,6 +102,12 @@ def fail_over_to(store: Server, copy: dict[bytes, bytes]) -> None:
         store.ask("RESTORE", key, 0, value)
 
 
+def drop_snapshots(store: Server, name: str) -> None:
+    """Drop all snapshots of a tenant, as a failover to a replica that is behind them does."""
+    for key in store.ask("KEYS", f"{keys_of(name).prefix}:snapshot:*"):
+        store.ask("DEL", key)
+
+
 def lose(store: Server, name: str, events: int) -> None:
     """Drop the last events of a log, as a failover to a lagging replica does."""
     keys = keys_of(name)

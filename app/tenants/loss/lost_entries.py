@@ -19,22 +19,42 @@ READ_AT_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """The remembered entries that a log lacks. If they are not all that it lacks, it is a `part`."""
+
+    entries: Sequence[Entry] = ()
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LostEntries:
     """Finds the remembered entries that a log lacks, and appends them."""
 
     log: EventLog
     recent: RecentEntries
 
-    async def find(self, name: str, end: Position, stored: Position) -> list[Entry] | None:
-        """Return the entries up to `end` that the log at `stored` lacks; None if they are not known completely."""
+    async def find(self, name: str, end: Position, stored: Position) -> Lost:
+        """Return the entries up to `end` that the log at `stored` lacks."""
         ours = self.recent.leading_to(name, end)
         if not ours:
-            return None
+            return Lost(is_part=True)
         if stored.incarnation != end.incarnation:
-            return await self._find_since_creation(name, stored, ours)
+            created = await self._find_since_creation(name, stored, ours)
+            return Lost(is_part=True) if created is None else Lost(created)
         after = max(ours[0].version - 2, 0)  # with the entry before ours, to check that ours follow it
         found = await self.log.read(name, after, stored.version - after) if stored.version > after else []
-        return missing_entries(found, stored, ours)
+        missing = missing_entries(found, stored, ours)
+        return Lost(await self._find_unplaced(name, stored, ours), is_part=True) if missing is None else Lost(missing)
+
+    async def _find_unplaced(self, name: str, stored: Position, ours: Sequence[Entry]) -> list[Entry]:
+        """Return those of our entries that the log lacks, although we do not know where the two histories fork.
+
+        A worker that has loaded a snapshot knows no entries before it. The log may have lost some of those as well, but
+        that is no reason to lose ours. A log that begins behind ours may have had them: then nothing is appended.
+        """
+        log = await self.log.read(name, 0, READ_AT_MOST)
+        is_whole = bool(log) and log[-1].version >= stored.version and log[0].version < ours[0].version
+        return absent_entries(log, ours) if is_whole else []
 
     async def _find_since_creation(self, name: str, stored: Position, ours: Sequence[Entry]) -> list[Entry] | None:
         """Return those of our entries that the log of another incarnation lacks; None if one was not created empty.

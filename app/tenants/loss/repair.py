@@ -9,7 +9,8 @@ The log is the truth, but a worker that still has lost events can put them back:
   workers have appended meanwhile, and the tenant follows the log. A tenant that was evicted gets them before it is
   served again. The same if the store lost the whole tenant, and another worker has created it again;
 - otherwise an old copy was restored, or another history was written, and this worker does not know where the two fork.
-  The log wins. The state in memory is written to a file that can be imported, and the tenant is loaded again.
+  The log wins, and gets the events that are known. The state in memory is written to a file that can be imported, and
+  the tenant is loaded again.
 """
 
 import asyncio
@@ -91,15 +92,15 @@ class Repair:
         return bool(entries) and (entries[0].version > end.version + 1 or follows(end, entries[0]))
 
     async def _append_remembered(self, tenant: Tenant, end: Position) -> bool:
-        """Append what the log of a loaded tenant lacks. False if that is not known completely: then it is lost."""
+        """Append what the log of a loaded tenant lacks, as far as it is known. False if nothing has changed."""
         lost = await self.lost.find(tenant.name, end, tenant.position)
-        if lost is None:
+        after = await self._append_again(tenant.name, tenant.position, lost.entries)
+        if after is not None and lost.is_part:
             if tenant.incarnation == end.incarnation:
-                self._report_loss(tenant.name, end, "its log has another history")
+                self._report_loss(tenant.name, end, "does not know what was before", count=len(lost.entries))
             else:
                 await self._rescue_remembered(tenant.name, end)
-            return False
-        after = await self._append_again(tenant.name, tenant.position, lost)
+            return bool(lost.entries)
         if after is not None:
             await self.lost.remember_newest(tenant.name, after)
         return True
@@ -145,13 +146,13 @@ class Repair:
         del tenant.left_out, tenant.decided
         return tenant
 
-    def _report_loss(self, name: str, end: Position, reason: str) -> None:
-        """Report that remembered entries cannot be put back, once: they are forgotten."""
+    def _report_loss(self, name: str, end: Position, reason: str, count: int = 0) -> None:
+        """Report that events before or among the remembered ones cannot be put back, once: they are forgotten."""
         first = self.recent.leading_to(name, end)[0].version
         self.recent.forget(name)
         self._repaired(
             f"the store has lost events of tenant {name}, which was not in memory. This worker remembers versions "
-            f"{first} to {end.version} and cannot put them back: {reason}"
+            f"{first} to {end.version}, {reason}, and has put back {count} of them"
         )
 
     async def repair(self, tenant: Tenant) -> None:
@@ -218,11 +219,8 @@ class Repair:
                 if stored is None or await self._is_on_log(tenant, stored):
                     return
                 lost = await self.lost.find(tenant.name, tenant.position, stored)
-                if lost is None:
-                    await self._rescue_and_reload(tenant)
-                    return
-                if await self._append_again(tenant.name, stored, lost) is not None:
-                    await self._reload_unless_on_log(tenant)
+                if await self._append_again(tenant.name, stored, lost.entries) is not None:
+                    await (self._rescue_and_reload if lost.is_part else self._reload_unless_on_log)(tenant)
                     return
         logger.warning("tenant %s is not repaired yet: others append too fast", tenant.name)
 
