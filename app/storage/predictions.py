@@ -66,10 +66,11 @@ class PredictionStore:
 
         The demand for reviews is that of this hour, and the part of the hour before that a window of an hour still has.
         """
-        answers = await self._connection.run_all([self._keep_call(block) for block in blocks])
+        answers = await self._connection.run_all([self.keep_call(block) for block in blocks])
         return [answer if isinstance(answer, BaseException) else _written(*answer) for answer in answers]
 
-    def _keep_call(self, block: Block) -> Call:
+    def keep_call(self, block: Block) -> Call:
+        """Return the call that writes a block."""
         keys = keys_of(block.tenant)
         predictions = b"".join(block.pieces)
         arguments: list[Argument] = [block.name, block.count, predictions, self._ttl_milliseconds, self.at_most]

@@ -13,9 +13,11 @@ import msgspec
 import uvloop
 
 from app.learning.example import example_of_json
-from app.storage.client import scripts
+from app.storage.client import connect, scripts
+from app.storage.client.connection import Call
+from app.storage.client.wire import Argument
 from app.storage.event_codec import FeedbackRecord, encode, packed_values
-from app.storage.predictions import MOST_BYTES
+from app.storage.predictions import Block, PredictionStore
 from app.storage.redis_keys import keys_of
 from load_tests.harness.jobs import Request
 from load_tests.harness.processes import processor_seconds, resident_bytes
@@ -34,7 +36,7 @@ BATCH = 500
 UNDER_WAY = (1, 16, 256)
 TENANTS = [f"written-{number}" for number in range(200)]
 INCARNATION = "0" * 32
-WEEK_MILLISECONDS, DAY_MILLISECONDS = 7 * 86_400_000, 86_400_000
+WEEK_MILLISECONDS, DAY_SECONDS = 7 * 86_400_000, 86_400
 KEPT_AT_MOST = 10_000
 NO_REWRITE = ("--auto-aof-rewrite-percentage", "0")  # a file that is rewritten shrinks: its growth says nothing then
 
@@ -162,13 +164,15 @@ async def _connect(port: int, connections: int) -> list[Streams]:
 async def _write(streams: list[Streams], commands: Iterator[bytes], until: float) -> int:
     async def write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         writes = 0
-        while not writes or time.perf_counter() < until:
-            writes += 1
-            writer.write(next(commands))
-            answer = await reader.read(1 << 12)  # so short that it comes in one piece
-            if answer.startswith(b"-") or not answer.endswith(b"\r\n"):
-                raise RuntimeError(f"the store answered {answer[:200]!r}")
-        writer.close()
+        try:
+            while not writes or time.perf_counter() < until:
+                writes += 1
+                writer.write(next(commands))
+                answer = await reader.read(1 << 12)  # so short that it comes in one piece
+                if answer.startswith(b"-") or not answer.endswith(b"\r\n"):
+                    raise RuntimeError(f"the store answered {answer[:200]!r}")
+        finally:
+            writer.close()  # uvloop's loop does not close while a connection is open
         return writes
 
     return sum(await asyncio.gather(*(write(*each) for each in streams)))
@@ -181,7 +185,8 @@ def _labels() -> Iterator[bytes]:
         keys, example = keys_of(tenant), example_of_json(features)
         event = encode(FeedbackRecord(0, 1, example.keys.tobytes(), packed_values(example.values)))
         names = [keys.meta, keys.log, keys.changes, keys.meta]
-        commands.append(_packed(scripts.APPEND, names, [tenant, INCARNATION, 0, "", WEEK_MILLISECONDS, "", event, ""]))
+        arguments: list[Argument] = [tenant, INCARNATION, 0, "", WEEK_MILLISECONDS, "", event, ""]
+        commands.append(_packed(Call(scripts.APPEND, names, arguments)))
     return cycle(commands)
 
 
@@ -189,16 +194,14 @@ def _kept(size: int = 1) -> Iterator[bytes]:
     """Blocks of so many predictions, each under a name of its own."""
     bodies = [Request(predict(features, "kept")).body for features in examples(EXAMPLES)]
     blocks = [b"".join(bodies[start : start + size]) for start in range(0, EXAMPLES, size)]
+    store = PredictionStore(connect("redis://127.0.0.1"), DAY_SECONDS, KEPT_AT_MOST)  # only writes commands down
 
     def command(number: int, tenant: str) -> bytes:
-        keys, name, block = keys_of(tenant), f"block-{size}-{number}", blocks[number % len(blocks)]
-        names = [keys.pending, keys.pending_count, f"{keys.pending}:{name}", keys.kept]
-        arguments: list[str | bytes | int] = [name, size, block, DAY_MILLISECONDS, KEPT_AT_MOST, tenant, MOST_BYTES]
-        return _packed(scripts.KEEP, names, arguments)
+        name, block = f"block-{size}-{number}", blocks[number % len(blocks)]
+        return _packed(store.keep_call(Block(tenant, name, [block], size)))
 
     return starmap(command, enumerate(cycle(TENANTS)))  # not a generator, which would make the blocks under load
 
 
-def _packed(script: scripts.Script, names: list[str], arguments: list[str | bytes | int]) -> bytes:
-    command = scripts.Call(script, names, arguments).command("EVALSHA")
-    return bytes(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub knows tuples of one only
+def _packed(call: Call) -> bytes:
+    return bytes(hiredis.pack_command(call.command("EVALSHA")))  # type: ignore[arg-type]  # its stub knows tuples of one only
