@@ -1,5 +1,6 @@
 """The processes under test. Each is a context manager that ends it, whatever happens in the block."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,17 +10,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from app.storage.embedded.signals import held_back
 from load_tests.harness.client import send
 from tests.servers import free_port
 
+Result = TypeVar("Result")
 NOT_INHERITED = ("SLUICE_", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")  # as a service really starts
 PATIENCE_SECONDS = 30.0
 LOOK_SECONDS = 0.002
 TERMINATION_SECONDS = 3.0
 INTERRUPTED = 130  # a shell's exit code for Ctrl-C
+
+
+async def in_thread(call: Callable[..., Result], *arguments: object) -> Result:
+    """Call in a thread; also if cancelled, wait for its end: a process that it starts must have an owner."""
+    task = asyncio.ensure_future(asyncio.to_thread(call, *arguments))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 class Server:

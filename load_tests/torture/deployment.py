@@ -1,6 +1,5 @@
 """The deployment: two services, a primary and its replica, and a proxy on every connection to the primary."""
 
-import asyncio
 import resource
 import shutil
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import redis
 
 from app.auth.keys import ROLES
+from load_tests.harness.processes import in_thread
 from load_tests.soak.deployment import until
 from load_tests.torture.clock import Clock, libfaketime
 from load_tests.torture.proxy import Proxy
@@ -121,7 +121,7 @@ class Deployment:
 
     async def start(self, stack: AsyncExitStack) -> None:
         for store in (self.primary, self.replica):
-            await asyncio.to_thread(stack.enter_context(store).start)
+            await in_thread(stack.enter_context(store).start)
         for proxy in (self.replication, *self.proxies):
             await proxy.start()
             stack.push_async_callback(proxy.close)
@@ -136,8 +136,8 @@ class Deployment:
         for node in self.nodes:
             stack.enter_context(node).launch()
         for node in self.nodes:
-            await asyncio.to_thread(node.wait_until_ready)
-        await asyncio.to_thread(self._create_admin_key)
+            await in_thread(node.wait_until_ready)
+        await in_thread(self._create_admin_key)
 
     def _create_admin_key(self) -> None:
         wanted = {"name": "torture", "roles": list(ROLES), "tenants": ["*"]}
@@ -169,7 +169,7 @@ class Deployment:
     async def restore_replica(self) -> None:
         """Start the old primary as an empty replica of the new one."""
         shutil.rmtree(self.replica.folder / "appendonlydir", ignore_errors=True)
-        await asyncio.to_thread(self.replica.start)
+        await in_thread(self.replica.start)
         self.replication.is_open = True
         self.replica.follow(self.replication.port)
         await self.replicated()

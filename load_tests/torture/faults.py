@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from load_tests.harness.processes import in_thread
 from load_tests.soak.deployment import until
 from load_tests.torture.deployment import PATIENCE_SECONDS, Deployment, Node
 from load_tests.torture.history import Disruption, History
@@ -110,7 +111,7 @@ class Faults:
         store = self._deployment.primary
         store.kill()
         await asyncio.sleep(step.seconds / 3)
-        await asyncio.to_thread(store.start)
+        await in_thread(store.start)
         return "started again on its disk"
 
     async def _stop_store(self, step: Step) -> str:
@@ -128,7 +129,7 @@ class Faults:
             return "nothing was written meanwhile"
         store.process = None
         await asyncio.sleep(step.seconds / 3)
-        await asyncio.to_thread(store.start)
+        await in_thread(store.start)
         return "it ended, and was started again with space"
 
     async def _fail_over(self, step: Step) -> str:
@@ -154,7 +155,7 @@ class Faults:
             node.kill()
         await self._deployment.promote()
         await self._deployment.restore_replica()
-        await asyncio.gather(*(asyncio.to_thread(node.start) for node in self._deployment.nodes))
+        await asyncio.gather(*(in_thread(node.start) for node in self._deployment.nodes))
         return "all services were killed"
 
     async def _jump_store(self, step: Step) -> str:
@@ -176,14 +177,14 @@ class Faults:
         with suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
         back = await until(lambda: len(set(node.worker_pids()) - {victim}) == node.workers, PATIENCE_SECONDS)
-        await asyncio.to_thread(node.wait_until_ready)
+        await in_thread(node.wait_until_ready)
         return "its parent started another" if back else "no worker came in its place"
 
     async def _kill_service(self, step: Step) -> str:
         node = self._node(step)
         node.kill()
         await asyncio.sleep(step.seconds / 3)
-        await asyncio.to_thread(node.start)
+        await in_thread(node.start)
         return "started again"
 
     async def _stop_worker(self, step: Step) -> str:
@@ -202,7 +203,7 @@ class Faults:
         node = self._node(step)
         text = "ended with 0"
         try:
-            ending = await asyncio.to_thread(node.terminate)
+            ending = await in_thread(node.terminate)
             if ending.code or ending.seconds > STOP_SECONDS:
                 text = f"ended with {ending.code} after {ending.seconds:.1f} s"
         except subprocess.TimeoutExpired:
@@ -210,7 +211,7 @@ class Faults:
         if text != "ended with 0":
             self.failures.append(f"{node.folder.name} {text}")
         node.kill()
-        await asyncio.to_thread(node.start)
+        await in_thread(node.start)
         return text
 
     async def _evict_all(self, _: Step) -> str:
