@@ -237,10 +237,13 @@ class Tenants:
 
     async def imported(self, name: str, data: bytes, *, replace: bool) -> Tenant:
         """Import a model file as a tenant; raise BadSnapshot if it is invalid, TenantExists if the tenant exists."""
-        await self._imports.write(name, data, replace=replace)
-        if tenant := self.held(name):
-            self.cache.drop(tenant)
-        return await self.hold(name, create=False)
+        for _ in range(ATTEMPTS):  # a failover can lose the tenant before it is loaded
+            await self._imports.write(name, data, replace=replace)
+            if tenant := self.held(name):
+                self.cache.drop(tenant)
+            if tenant := await self.loader.load(name):
+                return tenant
+        raise LogReplaced(name)
 
     def ready(self) -> Readiness:
         """Return whether this worker can serve requests."""

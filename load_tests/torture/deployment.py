@@ -17,6 +17,7 @@ from load_tests.soak.deployment import until
 from load_tests.torture.clock import Clock, libfaketime
 from load_tests.torture.proxy import Proxy
 from load_tests.torture.schedule import SERVICES, Durability
+from tests.reliability.test_metrics import samples
 from tests.servers import DURABLE, Server, free_cluster_port, valkey_binary
 from tests.services import Service
 
@@ -145,6 +146,10 @@ class Deployment:
         self.admin_key = answer.json()["secret"]
         for node in self.nodes:
             node.client.headers["x-api-key"] = self.admin_key
+
+    def repairs(self) -> float:
+        """How many repairs of tenants the services have made."""
+        return sum(sample.value for node in self.nodes for sample in samples(node, "sluice_log_repairs_total"))
 
     async def replicated(self) -> None:
         """Wait until the replica has everything that the primary has."""

@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
+import httpx
+
 from load_tests.harness.processes import in_thread
 from load_tests.soak.deployment import until
 from load_tests.torture.deployment import PATIENCE_SECONDS, Deployment, Node
@@ -15,7 +17,7 @@ from load_tests.torture.history import Disruption, History
 from load_tests.torture.schedule import Fault, Lane, Step
 
 STOP_SECONDS = 15.0  # docs/operations.md: "Allow the service 15 s before you kill it."
-REPAIR_SECONDS = 6.0  # in which services find what a store has lost, and append it again
+REPAIR_SECONDS = 6.0  # without a repair: then services have found what a store has lost, and appended it again
 LAG_SECONDS = (0.5, 3.0)  # that the replica is behind
 DELAY_SECONDS = 0.15
 PAUSE_SECONDS = 0.4  # between two resets
@@ -143,8 +145,17 @@ class Faults:
         await self._deployment.promote()
         await self._deployment.restore_replica()
         async with self._network:  # a repair needs the store; a service that died now would take labels with it
-            await asyncio.sleep(REPAIR_SECONDS)
+            await self._repaired()
         return f"the replica was {lag:.1f} s behind{', and tenants had left memory' if evicted else ''}"
+
+    async def _repaired(self) -> None:
+        """Wait until no service has repaired a tenant for some seconds."""
+        since, deadline, repairs = time.monotonic(), time.monotonic() + PATIENCE_SECONDS, -1.0
+        while time.monotonic() < min(since + REPAIR_SECONDS, deadline):
+            with suppress(OSError, httpx.HTTPError):
+                if repairs != (repairs := await in_thread(self._deployment.repairs)):
+                    since = time.monotonic()
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def _die_together(self, step: Step) -> str:
         """Only for `replicated`: what was acknowledged is on the replica."""

@@ -9,6 +9,7 @@ from app.learning.snapshot.model_file import load
 from app.storage.event_log import Entry
 from app.storage.metadata import Position
 from app.tenants.cache import ENTRY_OVERHEAD_BYTES, RecentEntries
+from app.tenants.transfer.imports import Imports
 from tests.servers import Server
 from tests.tenants.workers import digest, drop_snapshots, feedback, give, lose, replayed, worker
 
@@ -163,6 +164,24 @@ async def test_an_imported_model_is_not_mixed_with_labels_of_the_lost_tenant(sto
         assert (await digest(b, "acme"))[0] == 30
         (model,) = rescued(tmp_path)
         assert load(model).digest == before[1]
+
+
+async def test_an_import_that_a_failover_loses_at_once_is_made_again(
+    store: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, losses = Imports.write, iter([store.flush_all])
+
+    async def write_and_lose(imports: Imports, name: str, data: bytes, *, replace: bool) -> None:
+        await write(imports, name, data, replace=replace)
+        for lose_all in losses:
+            lose_all()
+
+    monkeypatch.setattr(Imports, "write", write_and_lose)
+    async with worker(store.url, tmp_path) as a, worker(store.url, tmp_path) as b:
+        await give(a, "other", *(feedback(number) for number in range(30)))
+        model = b"".join([piece async for piece in await a.export("other")])
+        tenant = await a.imported("copy", model, replace=False)
+        assert tenant.state.digest == load(model).digest == (await b.hold("copy", create=False)).state.digest
 
 
 async def test_what_cannot_be_put_back_is_reported_once(store: Server, tmp_path: Path) -> None:
