@@ -26,6 +26,8 @@ from app.auth.key_file import KeyFile
 from app.auth.keyring import Keyring
 from app.auth.label_rate import MAX_MODERATORS, LabelRates
 from app.auth.rate_windows import rate_windows
+from app.auth.sessions import Sessions
+from app.console.pages import Console
 from app.features.featurizer import KINDS, features_of
 from app.learning.config import NUMBERS
 from app.learning.example import example_of_json, examples_of_json
@@ -33,8 +35,9 @@ from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState, advance
 from app.review.queue import ReviewQueue
 from app.settings import Settings
-from app.storage.api_keys import ApiKeyStore
-from app.storage.audit_log import AuditLog
+from app.storage.access.api_keys import ApiKeyStore
+from app.storage.access.audit_log import AuditLog
+from app.storage.access.sessions import SessionStore
 from app.storage.change_feed import ChangeFeeds
 from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
@@ -136,6 +139,7 @@ def application(settings: Settings) -> FastAPI:
             featurize=features_of,
             metrics=exposition.whole_page,
             authenticator=authenticator,
+            sessions=Sessions(authenticator, SessionStore(connection), settings.session_seconds),
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             review=ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds),
@@ -168,7 +172,13 @@ def application(settings: Settings) -> FastAPI:
             await asyncio.to_thread(tracing.close)
 
     request_log = RequestLog(settings.log_requests, with_inputs=settings.log_inputs, tracing=tracing)
-    return create_app(requests=telemetry.requests, overload=overload, request_log=request_log, lifespan=lifespan)
+    return create_app(
+        requests=telemetry.requests,
+        overload=overload,
+        request_log=request_log,
+        lifespan=lifespan,
+        pages=Console().router(),
+    )
 
 
 def request_limits(settings: Settings) -> RequestLimits:

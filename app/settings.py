@@ -61,6 +61,7 @@ class Settings(BaseSettings):
     durability: Literal["local", "replicated"] = Field("local", description="local or replicated")
     replication_timeout_milliseconds: int = Field(2000, ge=100, le=60_000)
     auth: Literal["required", "open"] | None = Field(None, description="required or open")
+    session_seconds: int = Field(43_200, ge=60, le=31_536_000)
     labels_per_moderator_per_minute: int = Field(0, ge=0, le=1_000_000)
     max_weights_moved: int = Field(20_000, ge=0, le=10_000_000)
     audit_max_entries: int = Field(1_000_000, ge=1000, le=1_000_000_000)

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -33,6 +33,7 @@ from app.api.routes import (
     tenants,
 )
 from app.api.routes.review import queue as review_queue
+from app.api.routes.review import session
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -47,6 +48,7 @@ ROUTERS = [
         labels,
         predictions,
         review_queue,
+        session,
         models,
         keys,
         audit,
@@ -100,15 +102,19 @@ class Application(FastAPI):
         return self.openapi_schema
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 - collaborators
     *,
     requests: Requests,
     overload: Overload,
     request_log: RequestLog,
     lifespan: Lifespan[FastAPI] | None = None,
     backend: Backend | None = None,
+    pages: APIRouter | None = None,
 ) -> FastAPI:
-    """Build the application. Its backend is given here, or set by the lifespan as `app.state.backend`."""
+    """Build the application. Its backend is given here, or set by the lifespan as `app.state.backend`.
+
+    `pages` are those of the console.
+    """
     app = Application(
         title="Sluice",
         version=version("sluice"),
@@ -124,6 +130,8 @@ def create_app(
     )
     for router in ROUTERS:
         app.include_router(router)
+    if pages is not None:
+        app.include_router(pages)
     app.mount("/docs/assets", docs.assets)
     app.state.routes = ROUTES
     app.state.requests = requests

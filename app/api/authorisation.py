@@ -9,8 +9,11 @@ from starlette.types import Scope
 from app.api.backend import Backend
 from app.api.context import CONTEXT, RequestContext
 from app.api.middleware.rate_limit import UNLIMITED_PATHS
-from app.auth.errors import Unauthenticated
+from app.auth.authenticator import check_role
+from app.auth.errors import Forbidden, Unauthenticated
 
+REQUESTED_BY = b"x-requested-by"
+COOKIES = ("__Host-sluice", "sluice")  # the name with a prefix is for TLS: browsers refuse it from another host
 ROLE = "x-sluice-role"  # where the OpenAPI document names the role that a route needs
 
 
@@ -27,13 +30,19 @@ class RoleRoute(APIRoute):
             self.openapi_extra = {**(self.openapi_extra or {}), ROLE: self.role}
 
 
-def authorise(scope: Scope, role: str | None) -> None:
+async def authorise(scope: Scope, role: str | None) -> None:
     """Check the caller's key, rate and share; Unauthenticated, Forbidden or a 429 if it may not go on."""
     backend: Backend = scope["app"].state.backend
     context: RequestContext = scope[CONTEXT]
     if not backend.authenticator.is_open:
+        token = token_of(scope)
         try:
-            context.key = backend.authenticator.authorise(token_of(scope), role)
+            if token is None and role is not None and (session := session_of(scope)) is not None:
+                refuse_other_sites(scope)
+                context.key = await backend.sessions.key_of(session)
+                check_role(context.key, role)
+            else:
+                context.key = backend.authenticator.authorise(token, role)
         except Unauthenticated:
             if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
                 backend.wrong_key_limiter.take(scope)
@@ -55,3 +64,26 @@ def token_of(scope: Scope) -> str | None:
     if len(found) > 1:
         raise Unauthenticated("the request has two different keys; send one of them")
     return str(found.pop().decode("latin-1")) if found else None
+
+
+def session_of(scope: Scope) -> str | None:
+    """Return the secret of the session that a browser sends as a cookie; a key in a header goes before it."""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            for each in value.split(b";"):
+                cookie, _, secret = each.strip().partition(b"=")
+                if cookie.decode("latin-1") in COOKIES:
+                    return str(secret.decode("latin-1"))
+    return None
+
+
+def refuse_other_sites(scope: Scope) -> None:
+    """Forbidden if another site lets a browser send the request: it would use the session of whoever visits it.
+
+    The cookie is SameSite=Strict already. A page of another site cannot set a header of its own without our consent.
+    """
+    if scope["method"] in {"GET", "HEAD"}:
+        return
+    headers = dict(scope["headers"])
+    if headers.get(b"sec-fetch-site", b"same-origin") != b"same-origin" or REQUESTED_BY not in headers:
+        raise Forbidden("with a session, a request must come from the console: send the header X-Requested-By")

@@ -9,6 +9,7 @@ from app.api.middleware.rate_limit import RateLimiter
 from app.auth.audit import Audit
 from app.auth.authenticator import Authenticator
 from app.auth.label_rate import LabelRates
+from app.auth.sessions import Sessions
 from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
@@ -161,6 +162,7 @@ class Backend(NamedTuple):
     featurize: Featurizer
     metrics: MetricsPage
     authenticator: Authenticator
+    sessions: Sessions
     audit: Audit
     label_rates: LabelRates
     review: ReviewQueue

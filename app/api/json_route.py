@@ -26,7 +26,7 @@ class ApiRoute(RoleRoute):
         handle = super().get_route_handler()
 
         async def handle_authorised(request: Request) -> Response:
-            authorise(request.scope, self.role)
+            await authorise(request.scope, self.role)
             return await handle(await _read(request) if self.body_field is not None else request)
 
         return handle_authorised

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from app.auth.keys import now_milliseconds
-from app.storage.audit_log import AuditLog
+from app.storage.access.audit_log import AuditLog
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

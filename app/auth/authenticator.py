@@ -55,8 +55,7 @@ class Authenticator:
         if not self._is_read:
             raise KeysUnread
         key = self._authenticate(token)
-        if not key.has(role):
-            raise Forbidden.missing_role(role)
+        check_role(key, role)
         return key
 
     def identify(self, token: str | None) -> Key | None:
@@ -65,6 +64,13 @@ class Authenticator:
             return self._authenticate(token)
         except Unauthenticated:
             return None
+
+    def key(self, identity: str) -> Key | None:
+        """Return a key by its id if it is valid: for sessions, which have shown its secret before."""
+        if not self._is_read:
+            raise KeysUnread
+        key = self._keys.get(identity)
+        return key if key is not None and key.is_valid(self._now()) else None
 
     def _authenticate(self, token: str | None) -> Key:
         if token is None:
@@ -200,6 +206,12 @@ class Authenticator:
             raise
         finally:
             self._refresh()
+
+
+def check_role(key: Key, role: str) -> None:
+    """Forbidden if a key does not have a role."""
+    if not key.has(role):
+        raise Forbidden.missing_role(role)
 
 
 def _revised(key: Key, **changes: object) -> Key:

@@ -18,7 +18,7 @@ import msgspec
 from app.auth.audit import Audit
 from app.auth.key_file import KeyFile, KnownKeys
 from app.auth.keys import Key, now_milliseconds
-from app.storage.api_keys import ApiKeyStore, StoredKeys, Versions
+from app.storage.access.api_keys import ApiKeyStore, StoredKeys, Versions
 from app.storage.errors import StoreUnavailable
 from app.telemetry.counters import Telemetry
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import redis
 
 from app.settings import Settings
-from app.storage.audit_log import AuditLog
+from app.storage.access.audit_log import AuditLog
 from app.storage.client import Connection, connect
 from app.storage.embedded.orphans import client_of, socket_path
 from app.storage.embedded.valkey import EmbeddedValkey

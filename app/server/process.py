@@ -23,7 +23,7 @@ from app.server.connection_limits import SPARE_CONNECTIONS, ConnectionLimits, Re
 from app.server.protocol import LimitedProtocol
 from app.server.supervisor import Supervisor
 from app.settings import Settings
-from app.storage.api_keys import ApiKeyStore
+from app.storage.access.api_keys import ApiKeyStore
 from app.storage.client import connect
 from app.storage.embedded.orphans import LONGEST_SOCKET_PATH
 from app.storage.embedded.signals import handled

@@ -106,6 +106,11 @@ def synced_of(key: str | bytes | int | memoryview) -> str:
     return f"sluice:synced:{{{tag or name}}}"
 
 
+def session_of(digest: str) -> str:
+    """Return the key of a session, by the hash of its secret."""
+    return f"sluice:session:{digest}"
+
+
 def probe_of(shard: str) -> str:
     """Return a key that is written to learn whether the server accepts writes."""
     return f"sluice:probe:{{{shard}}}"

@@ -15,6 +15,7 @@ from app.api.middleware.request_log import RequestLog
 from app.auth.audit import Audit
 from app.auth.authenticator import Authenticator
 from app.auth.label_rate import LabelRates
+from app.auth.sessions import Sessions
 from app.features.featurizer import features_of
 from app.main import request_limits
 from app.settings import Settings
@@ -39,7 +40,9 @@ def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **othe
         "limits": SMALL, "featurize": features_of, "metrics": no_metrics, "authenticator": Authenticator(),
         "audit": Audit(), "label_rates": LabelRates(), "review": FakeReview(),
     }  # fmt: skip
-    return Backend(tenants, pending or FakePending(tenants), **(usual | others))
+    given = usual | others
+    given.setdefault("sessions", Sessions(given["authenticator"]))
+    return Backend(tenants, pending or FakePending(tenants), **given)
 
 
 def new_app(

@@ -14,7 +14,7 @@ from app.auth.authenticator import Authenticator
 from app.auth.keyring import Keyring
 from app.auth.keys import ROLES
 from app.auth.label_rate import LabelRates
-from app.storage.api_keys import StoredKeys, Versions
+from app.storage.access.api_keys import StoredKeys, Versions
 from app.tenants.errors import TenantUnknown
 from tests.api.conftest import new_app, new_backend
 from tests.api.fakes import FakeTenants

@@ -3,7 +3,7 @@
 import pytest
 
 from app.auth.audit import Audit
-from app.storage.audit_log import AuditLog
+from app.storage.access.audit_log import AuditLog
 from app.storage.client import connect
 from app.storage.redis_keys import AUDIT
 from tests.servers import Server

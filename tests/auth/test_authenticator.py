@@ -9,7 +9,7 @@ from app.auth.authenticator import POLL_SECONDS, Authenticator
 from app.auth.errors import Forbidden, KeysUnread, KeyUnknown, Unauthenticated
 from app.auth.keyring import Keyring
 from app.auth.keys import Key, now_milliseconds
-from app.storage.api_keys import ApiKeyStore
+from app.storage.access.api_keys import ApiKeyStore
 from app.storage.client.connection import Connection
 from tests.tenants.workers import until
 

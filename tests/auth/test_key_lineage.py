@@ -6,7 +6,7 @@ from app.auth.authenticator import Authenticator
 from app.auth.errors import Unauthenticated
 from app.auth.keyring import Keyring
 from app.auth.keys import BadKey, Key
-from app.storage.api_keys import ApiKeyStore
+from app.storage.access.api_keys import ApiKeyStore
 from app.storage.client.connection import Connection
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -16,8 +16,8 @@ from app.auth.errors import Unauthenticated
 from app.auth.key_file import KeyFile
 from app.auth.keyring import REVOKED_AT_MOST, Keyring, newest
 from app.auth.keys import Key
-from app.storage.api_keys import ApiKeyStore
-from app.storage.audit_log import AuditLog
+from app.storage.access.api_keys import ApiKeyStore
+from app.storage.access.audit_log import AuditLog
 from app.storage.client.connection import Connection
 from app.storage.redis_keys import KEYRING, REVOKED
 from app.telemetry.counters import Telemetry

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.storage import audit_log
-from app.storage.audit_log import AuditLog
+from app.storage.access import audit_log
+from app.storage.access.audit_log import AuditLog
 from app.storage.client import Connection
 
 pytestmark = pytest.mark.anyio

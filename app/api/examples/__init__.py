@@ -41,6 +41,7 @@ from app.api.examples.service import (
     NOT_READY,
     READY,
     ROTATION,
+    SESSION,
     SNAPSHOT,
 )
 from app.api.examples.tenants import CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
@@ -83,6 +84,7 @@ __all__ = [
     "REVIEW_ACTION",
     "REVIEW_ACTIONS",
     "ROTATION",
+    "SESSION",
     "SETTINGS",
     "SHOWN",
     "SNAPSHOT",

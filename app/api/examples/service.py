@@ -58,3 +58,12 @@ AUDIT = {
     "next": None,
 }
 ROTATION = {"overlap_seconds": 3600}
+SESSION = {
+    "key_id": "1f0c9a7be2d4",
+    "name": "kim's own",
+    "roles": ["feedback", "review"],
+    "tenants": ["acme"],
+    "moderator": "kim",
+    "speaks_for_others": False,
+    "expires_at": None,
+}

@@ -51,7 +51,7 @@ class FastRoute(RoleRoute):
         context: RequestContext = scope[CONTEXT]
         backend: Backend = scope["app"].state.backend
         if not backend.authenticator.is_open or backend.rate_limiter is not None:
-            authorise(scope, self.role)
+            await authorise(scope, self.role)
         answer = await self.endpoint(Request(scope, receive))
         if context.write is not None and type(answer) is Answer and context.write(answer, context.headers):
             context.status = answer.status_code

@@ -25,21 +25,21 @@ ProblemName = Annotated[str, Path(description="The end of the type.", examples=[
 INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 # A package has the page's script and style: a closed network has no CDN.
 assets = StaticFiles(packages=[("fastapi_offline", "static")])
-LINKS = {name: f"/{name}" for name in ("docs", "openapi.json", "problems", "livez", "readyz", "metrics")}
+LINKS = {name: f"/{name}" for name in ("console", "docs", "openapi.json", "problems", "livez", "readyz", "metrics")}
 
 
 @router.get("/", include_in_schema=False)
 async def show_links(request: Request) -> Response:
     """Say where to begin: a browser is sent to the page, a program gets links."""
     if "text/html" in request.headers.get("accept", ""):
-        return _redirect_to_docs(request, {"vary": "accept"})
+        return _redirect(request, "/console", {"vary": "accept"})
     return Answer(encode({"service": "sluice", "links": LINKS}), headers=[(b"vary", b"accept")])
 
 
 @router.get("/docs/", include_in_schema=False)
 async def leave_out_the_slash(request: Request) -> Response:
     """Redirect what people type."""
-    return _redirect_to_docs(request)
+    return _redirect(request, "/docs")
 
 
 @router.get("/docs", include_in_schema=False)
@@ -57,8 +57,8 @@ async def show_docs(request: Request) -> Response:
     return page
 
 
-def _redirect_to_docs(request: Request, headers: dict[str, str] | None = None) -> Response:
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/docs", headers=headers)
+def _redirect(request: Request, path: str, headers: dict[str, str] | None = None) -> Response:
+    return RedirectResponse(request.scope.get("root_path", "") + path, headers=headers)
 
 
 def _security_headers(page: bytes) -> dict[str, str]:

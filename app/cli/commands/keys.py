@@ -15,7 +15,7 @@ from app.cli.argument_types import duration, names
 from app.cli.output import print_table, warn
 from app.cli.store import audit_of, store
 from app.settings import Settings
-from app.storage.api_keys import ApiKeyStore
+from app.storage.access.api_keys import ApiKeyStore
 
 
 def add_arguments(parser: ArgumentParser) -> None:

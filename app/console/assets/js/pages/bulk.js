@@ -1,0 +1,1 @@
+import { fail } from "../core/dom.js";
