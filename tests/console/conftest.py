@@ -9,33 +9,35 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.console.tenants import Keys
 from tests.console.watch import Watch
 from tests.services import Service
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
 Result = TypeVar("Result")
 FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
-).split()
+    "--no-sandbox",  # Chromium's own sandbox does not work for root
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator["Browser"]:
+def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=FLAGS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
 
@@ -63,10 +65,10 @@ def keys(service: Service) -> Keys:
 class Windows:
     """Opens pages of a service, each in a browser context (cookies, storage) of its own, and watches them."""
 
-    browser: "Browser"
+    browser: Browser
     watches: list[Watch]
 
-    def open(self, service: Service, path: str = "/console", **options: Any) -> "Page":  # noqa: ANN401 - Playwright's
+    def open(self, service: Service, path: str = "/console", **options: Any) -> Page:  # noqa: ANN401 - Playwright's
         """Return a new page that shows a path; `options` are those of a browser context."""
         context = self.browser.new_context(**({"viewport": WIDE, "base_url": service.url} | options))
         context.set_default_timeout(15_000)
@@ -79,7 +81,7 @@ class Windows:
 
 
 @pytest.fixture
-def windows(browser: "Browser") -> Iterator[Windows]:
+def windows(browser: Browser) -> Iterator[Windows]:
     """Fails the test if a page had a problem that the test does not expect."""
     opened = Windows(browser, [])
     yield opened
@@ -90,18 +92,18 @@ def windows(browser: "Browser") -> Iterator[Windows]:
 
 
 @pytest.fixture
-def page(windows: Windows, service: Service) -> "Page":
+def page(windows: Windows, service: Service) -> Page:
     """A page of the test's own service. `watch` has its requests, and can be told which problems to expect."""
     return windows.open(service, "/console/sign-in")
 
 
 @pytest.fixture
-def watch(page: "Page", windows: Windows) -> Watch:
+def watch(page: Page, windows: Windows) -> Watch:
     assert page is not None
     return windows.watches[0]
 
 
-def sign_in(page: "Page", secret: str, path: str = "/console") -> None:
+def sign_in(page: Page, secret: str, path: str = "/console") -> None:
     """Sign in with a key, as a person does, and go to a page."""
     page.goto("/console/sign-in")
     page.get_by_label("Key").fill(secret)

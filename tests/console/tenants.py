@@ -10,7 +10,7 @@ import httpx
 
 from app.datasets.synthetic_urls import synthetic_urls
 from tests.data import shared_data
-from tests.services import Service
+from tests.services import Service, wait_until
 
 SEED = 7
 CONNECTIONS = 8
@@ -36,7 +36,11 @@ class Keys:
     ) -> str:
         """Return the secret of a new key; by default it may do what a moderator does."""
         if self.admin is None:
-            everything = {"name": "administrator", "roles": ["admin", *MODERATOR_ROLES], "tenants": ["*"]}
+            everything: dict[str, object] = {
+                "name": "administrator",
+                "roles": ["admin", *MODERATOR_ROLES],
+                "tenants": ["*"],
+            }
             self.admin = str(self._post(everything)["secret"])
             self._service.client.headers["x-api-key"] = self.admin
         wanted: dict[str, object] = {
@@ -69,12 +73,21 @@ def configure(service: Service, tenant: str, **settings: object) -> None:
 
 
 def predict_all(service: Service, tenant: str, inputs: Sequence[dict[str, object]]) -> list[str]:
-    """Predict inputs such as {"url": "..."} for a tenant; return the ids of the predictions."""
+    """Predict inputs such as {"url": "..."} for a tenant, and wait for the queue; return the ids of the predictions."""
+    before = waiting(service, tenant)
     with ThreadPoolExecutor(CONNECTIONS) as threads:
         answers = list(threads.map(lambda each: service.predict(tenant, **each), inputs))
     for answer in answers:
         assert answer.is_success, answer.text
+    chosen = sum(answer.json().get("review_reason") is not None for answer in answers)
+    wait_until(lambda: waiting(service, tenant) >= before + chosen, f"{before + chosen} items do not wait")
     return [answer.json()["prediction_id"] for answer in answers]
+
+
+def waiting(service: Service, tenant: str) -> int:
+    """Return how many items wait in the review queue of a tenant."""
+    review = service.tenant(tenant)["review"]
+    return int(review["waiting"]) if review is not None else 0
 
 
 def fill(service: Service, tenant: str, inputs: Sequence[dict[str, object]], **settings: object) -> list[str]:
@@ -145,4 +158,8 @@ def real_urls(count: int) -> list[dict[str, object]]:
             if all(2 * len(each) >= count for each in kept.values()):
                 break
     pairs = zip(kept["1"], kept["-1"], strict=False)
-    return [{"url": url} for pair in pairs for url in pair][:count]
+    return [_url(url) for pair in pairs for url in pair][:count]
+
+
+def _url(url: str) -> dict[str, object]:
+    return {"url": url}

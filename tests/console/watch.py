@@ -10,7 +10,8 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, R
 
 REPORT = "reportViolation"
 LISTEN = f"""addEventListener("securitypolicyviolation", (event) => {{
-  {REPORT}(`${{event.effectiveDirective}}: ${{event.blockedURI}} ${{event.sourceFile}}:${{event.lineNumber}} ${{event.sample}}`);
+  const {{ effectiveDirective, blockedURI, sourceFile, lineNumber, sample }} = event;
+  {REPORT}(`${{effectiveDirective}}: ${{blockedURI}} ${{sourceFile}}:${{lineNumber}} ${{sample}}`);
 }}, true);"""
 ABORTED = "net::ERR_ABORTED"  # a page that is left drops its requests
 LOCAL_SCHEMES = {"data", "blob", "about"}
