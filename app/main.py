@@ -1,8 +1,6 @@
 """The composition root: builds the service from its settings. Nothing else constructs collaborators."""
 
 import asyncio
-import gc
-import json
 import logging
 import multiprocessing
 import os
@@ -28,11 +26,8 @@ from app.auth.label_rate import MAX_MODERATORS, LabelRates
 from app.auth.rate_windows import rate_windows
 from app.auth.sessions import Sessions
 from app.console.pages import Console
-from app.features.featurizer import KINDS, features_of
-from app.learning.config import NUMBERS
-from app.learning.example import example_of_json, examples_of_json
+from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
-from app.learning.state import TenantState, advance
 from app.review.queue import ReviewQueue
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
@@ -43,7 +38,6 @@ from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
 from app.storage.deleted_tenants import DeletedTenants
 from app.storage.errors import StoreUnavailable
-from app.storage.event_codec import LongFeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
@@ -76,12 +70,12 @@ from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
 from app.tenants.transfer.deletion import Deletions
 from app.tenants.transfer.exports import Exports
 from app.tenants.transfer.imports import Imports
+from app.tenants.warm_up import warm_up
 
 logger = logging.getLogger("sluice")
 
 # How long requests wait for a thread that rebuilds or encodes a model; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
-WARM_FEATURES = 200  # so many that the table grows
 
 
 def create() -> FastAPI:
@@ -105,7 +99,7 @@ def application(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         sys.setswitchinterval(SWITCH_SECONDS)
-        await asyncio.to_thread(_warm)
+        await asyncio.to_thread(warm_up)
         assert settings.redis_url is not None  # the server sets it if the operator has not
         connection = connect(
             settings.redis_url.get_secret_value(),
@@ -266,23 +260,6 @@ async def _exit_with_parent() -> None:
         if not parent.is_alive():
             os.kill(os.getpid(), signal.SIGTERM)
             return
-
-
-def _warm() -> None:
-    """Load the compiled kernels before the first request needs them."""
-    features = {f"f{number}": number for number in range(WARM_FEATURES)}
-    example = example_of_json(json.dumps(features).encode())
-    fields = (0, 1, example.keys.tobytes(), packed_values(example.values))
-    for numbers in NUMBERS:
-        state = TenantState({"numbers": numbers})
-        state.predict(example)
-        if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
-            state.predict_all(examples)
-        advance(state, decode(encode(LongFeedbackRecord(*fields, given=example.given))))
-    for kind in KINDS:
-        TenantState().predict(features_of(kind, "a.b").example)
-    gc.collect()
-    gc.freeze()  # what is loaded now stays; scanning it again would stop all requests for 60 ms and more
 
 
 def _rules(settings: Settings) -> Rules:

@@ -34,6 +34,7 @@ ROUTES = {
     "get /tenants/{tenant}/curve",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
+    "post /session", "get /session", "delete /session",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
 - POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
+- POST, GET and DELETE /session are new.
   A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
@@ -49,6 +50,7 @@ ADDED = {
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
+    "/session": {"post", "get", "delete"},
 }
 NEW_PARAMETERS = {
     ("/tenants/{tenant}", "delete"): {("purge", "query", False)},
