@@ -43,10 +43,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
+def service(tmp_path: Path, windows: "Windows") -> Iterator[Service]:
     """A service of the test's own, without keys: everybody may do everything until the test creates one."""
     with Service(tmp_path / "service").start() as service:
         yield service
+        windows.close()  # first: they would notice that it is gone
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +80,18 @@ class Windows:
         page.goto(path)
         return page
 
+    def close(self) -> None:
+        """Close every page."""
+        for context in self.browser.contexts:
+            context.close()
+
 
 @pytest.fixture
 def windows(browser: Browser) -> Iterator[Windows]:
     """Fails the test if a page had a problem that the test does not expect."""
     opened = Windows(browser, [])
     yield opened
-    for context in browser.contexts:
-        context.close()
+    opened.close()
     for watch in opened.watches:
         watch.check()
 
