@@ -47,8 +47,8 @@ setup: $(WARM) ## create .venv, install the locked dependencies, compile the ker
 run: setup ## serve on http://127.0.0.1:8000 with an embedded Valkey; data in ./data
 	@$(BIN)/sluice serve
 
-demo: setup ## watch a service learn in the terminal, within a minute
-	@$(BIN)/sluice demo
+demo: setup ## watch a service learn in the terminal, within a minute (CONSOLE=1: try the console in a browser)
+	@$(BIN)/sluice demo $(if $(CONSOLE),--console)
 
 check: audit $(INSTALLED) ## check lint, format, types, layers and known vulnerabilities
 	$(BIN)/ruff check
