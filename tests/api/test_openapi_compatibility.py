@@ -49,6 +49,7 @@ ADDED = {
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
+    "/predictions/{prediction_id}/similar": {"get"},
 }
 NEW_PARAMETERS = {
     ("/tenants/{tenant}", "delete"): {("purge", "query", False)},
