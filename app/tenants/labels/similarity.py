@@ -22,6 +22,7 @@ MOST_LABELS = 2000  # the newest ones of a tenant that are compared
 MOST_FEATURES = 600_000  # of all these labels together, about 10 MB
 MOST_TENANTS = 4  # whose labels a worker keeps in memory
 MOST_SHARED = 5  # features of a label that are named
+BUCKET = np.uint64((1 << 20) - 1)  # features are counted by their last bits: keys are hashes
 ALIKE = 0.5  # from this similarity on, a label counts as that of an input that looks alike
 
 
@@ -125,27 +126,30 @@ class SimilarInputs:
 def most_similar(example: Example, labels: Sequence[Known], names: Names, limit: int) -> SimilarLabels:
     """Compare an example with labels. Of equally similar ones, the newest comes first.
 
-    The similarity is a Jaccard index: of all features that either has, the share that both have. A feature with
-    different values counts as the smaller value over the larger one, and not at all with different signs.
+    The similarity is a weighted Jaccard index: of all features that either has, the share that both have. A feature
+    weighs more the fewer labels have it. With different values it counts as the smaller value over the larger one, and
+    with different signs not at all.
     """
     keys, values = canonical(example)
     if not labels or not keys.size:
         return SimilarLabels([], len(labels), 0, 0)
     starts, others = in_csr([each.keys for each in labels])
     owners = np.repeat(np.arange(len(labels)), np.diff(starts))
+    counts = np.bincount((others & BUCKET).astype(np.int64), minlength=int(BUCKET) + 1)
+    own_weights, weights = (_rarities(each, counts, len(labels)) for each in (keys, others))
+    sizes = np.bincount(owners, weights, len(labels))
     places = np.minimum(keys.searchsorted(others), keys.size - 1)
     common = np.flatnonzero(keys[places] == others)
-    places, owners = places[common], owners[common]
+    places, owners, weights = places[common], owners[common], weights[common]
     shares = _shares(values[places], np.concatenate([each.values for each in labels])[common])
-    union = np.diff(starts) + keys.size - np.bincount(owners, minlength=len(labels))
-    found = np.bincount(owners, shares, len(labels)) / union
+    union = sizes + own_weights.sum() - np.bincount(owners, weights, len(labels))
+    found = np.minimum(np.bincount(owners, weights * shares, len(labels)) / union, 1.0)
     verdicts = np.array([each.label.label for each in labels])
     versions = np.array([each.label.version for each in labels])
     best = [k for k in np.lexsort((-versions, -found))[:limit].tolist() if found[k] > 0.0]
-    rarity = np.bincount(places, minlength=keys.size)
     return SimilarLabels(
         [
-            SimilarLabel(labels[k].label, float(found[k]), _named(keys, places[owners == k], rarity, names))
+            SimilarLabel(labels[k].label, float(found[k]), _named(keys, places[owners == k], own_weights, names))
             for k in best
         ],
         len(labels),
@@ -172,14 +176,20 @@ def _known(entry: Entry) -> Known | None:
     return Known(label, *canonical(event.example)) if label is not None and isinstance(event, FeedbackGiven) else None
 
 
+def _rarities(keys: Keys, counts: Ints, labels: int) -> Floats:
+    """Return what features weigh; `counts` says how many of so many labels have a key with the same last bits."""
+    found: Floats = np.log1p((labels + 1) / (counts[(keys & BUCKET).astype(np.int64)] + 1))
+    return found
+
+
 def _shares(some: Floats, others: Floats) -> Floats:
     """Return how much of a feature two examples have in common: from 0 to 1."""
     low, high = np.minimum(abs(some), abs(others)), np.maximum(abs(some), abs(others))
     return np.where(some * others > 0.0, low / high, 0.0)
 
 
-def _named(keys: Keys, shared: Ints, rarity: Ints, names: Names) -> list[str]:
+def _named(keys: Keys, shared: Ints, weights: Floats, names: Names) -> list[str]:
     """Return the names of the rarest shared features, as far as they are known."""
-    ordered: Iterable[int] = shared[np.argsort(rarity[shared], kind="stable")].tolist()
+    ordered: Iterable[int] = shared[np.argsort(-weights[shared], kind="stable")].tolist()
     known = (name for place in ordered if (name := names.name_of(key := int(keys[place]))) != f"#{key:016x}")
     return list(islice(known, MOST_SHARED))

@@ -1,7 +1,9 @@
 """Labels of similar inputs: which ones are compared, and how similar they are."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.learning.example import Example, example_of
@@ -38,17 +40,42 @@ def found(*labels: Known, wanted: dict[str, float] | None = None, limit: int = 9
     return [(each.label.version, each.similarity) for each in similar.labels]
 
 
-def test_the_similarity_is_the_share_of_common_features() -> None:
-    assert found(known(1, WANTED)) == [(1, 1.0)]
-    assert found(known(1, {"a": 1.0})) == [(1, 0.5)]
-    assert found(known(1, {"a": 1.0, "c": 1.0})) == [(1, 1 / 3)]
+def by_hand(wanted: dict[str, float], *labels: dict[str, float]) -> list[float]:
+    """Similarities, the slow way."""
+
+    def weight(name: str) -> float:
+        return math.log1p((len(labels) + 1) / (sum(name in each for each in labels) + 1))
+
+    def share(one: float, other: float) -> float:
+        return min(abs(one), abs(other)) / max(abs(one), abs(other)) if one * other > 0 else 0.0
+
+    return [
+        sum(weight(name) * share(wanted[name], each[name]) for name in wanted.keys() & each.keys())
+        / sum(weight(name) for name in wanted.keys() | each.keys())
+        for each in labels
+    ]
+
+
+def test_the_similarity_is_the_weighted_share_of_common_features() -> None:
+    labels = [{"a": 1.0}, {"a": 1.0, "c": 1.0}, WANTED, {"a": 1.0, "b": 8.0}, {"a": 1.0, "b": -2.0}]
+    similar = dict(found(*(known(k, each) for k, each in enumerate(labels))))
+    assert [similar[k] for k in range(5)] == pytest.approx(by_hand(WANTED, *labels))
+    assert similar[2] == 1.0
+
+
+def test_what_has_nothing_in_common_is_not_similar() -> None:
     assert found(known(1, {"c": 1.0})) == []
 
 
-def test_a_feature_with_different_values_counts_in_part() -> None:
-    assert found(known(1, {"a": 1.0, "b": 8.0})) == [(1, 0.625)]
-    assert found(known(1, {"a": 1.0, "b": -2.0})) == [(1, 0.5)]
-    assert found(known(1, {"a": -2.0}), wanted={"a": -1.0}) == [(1, 0.5)]
+def test_random_examples_are_compared_as_by_hand() -> None:
+    rng = np.random.default_rng(5)
+    examples = [
+        {f"f{k}": float(v) for k, v in zip(rng.integers(0, 30, 8).tolist(), rng.normal(size=8), strict=True)}
+        for _ in range(60)
+    ]
+    similar = dict(found(*(known(k, each) for k, each in enumerate(examples[1:])), wanted=examples[0], limit=60))
+    slow = by_hand(*examples)
+    assert [similar.get(k, 0.0) for k in range(59)] == pytest.approx(slow)
 
 
 def test_repeated_features_add_up() -> None:
@@ -59,12 +86,13 @@ def test_repeated_features_add_up() -> None:
 
 def test_the_most_similar_come_first_and_of_equal_ones_the_newest() -> None:
     labels = [known(1, {"a": 1.0}), known(2, WANTED), known(3, {"b": 2.0}), known(4, {"z": 1.0})]
-    assert found(*labels) == [(2, 1.0), (3, 0.5), (1, 0.5)]
-    assert found(*labels, limit=2) == [(2, 1.0), (3, 0.5)]
+    labels.append(known(5, {"a": 1.0}))
+    assert [version for version, _ in found(*labels)] == [2, 3, 5, 1]
+    assert [version for version, _ in found(*labels, limit=2)] == [2, 3]
 
 
 def test_labels_of_inputs_that_look_alike_are_counted() -> None:
-    labels = [known(1, WANTED), known(2, {"a": 1.0}, -1), known(3, {"a": 1.0, "c": 1.0}, -1), known(4, WANTED)]
+    labels = [known(1, WANTED), known(2, WANTED | {"c": 1.0}, -1), known(3, {"a": 1.0, "c": 1.0}, -1), known(4, WANTED)]
     similar = most_similar(example_of(WANTED), labels, Names(), 1)
     assert (similar.compared, similar.anomalies, similar.normal) == (4, 2, 1)
 
@@ -74,9 +102,9 @@ def test_nothing_is_similar_to_nothing() -> None:
     assert most_similar(example_of(WANTED), [], Names(), 5).compared == 0
 
 
-async def similar(tenants: Tenants, but: str = "") -> list[tuple[str | None, float]]:
-    result = await tenants.similar_labels(NAME, example_of(WANTED), 5, but)
-    return [(each.label.feedback_id, each.similarity) for each in result.labels]
+async def similar(tenants: Tenants) -> list[str | None]:
+    result = await tenants.similar_labels(NAME, example_of(WANTED), 5, "")
+    return [each.label.feedback_id for each in result.labels]
 
 
 def labelled(feedback_id: str, features: dict[str, float], label: int = 1) -> Feedback:
@@ -86,13 +114,13 @@ def labelled(feedback_id: str, features: dict[str, float], label: int = 1) -> Fe
 async def test_new_labels_are_seen_at_once_and_retracted_ones_no_more(store: Server, tmp_path: Path) -> None:
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, NAME, labelled("one", {"a": 1.0}), labelled("far", {"z": 1.0}))
-        assert await similar(tenants) == [("one", 0.5)]
+        assert await similar(tenants) == ["one"]
         await give(tenants, NAME, labelled("two", WANTED, -1))
-        assert await similar(tenants) == [("two", 1.0), ("one", 0.5)]
+        assert await similar(tenants) == ["two", "one"]
         await retract(tenants, "one")
-        assert await similar(tenants) == [("two", 1.0)]
+        assert await similar(tenants) == ["two"]
         await give(tenants, NAME, labelled("three", {"b": 2.0}))
-        assert await similar(tenants) == [("two", 1.0), ("three", 0.5)]
+        assert await similar(tenants) == ["two", "three"]
         async with worker(store.url, tmp_path) as another:  # it reads the log from its end
             assert await similar(another) == await similar(tenants)
 
@@ -111,11 +139,11 @@ async def test_only_the_newest_labels_are_compared(
     monkeypatch.setattr(similarity, "READ_AT_ONCE", 2)
     async with worker(store.url, tmp_path) as tenants:
         await give(tenants, NAME, *(labelled(f"f{k}", WANTED) for k in range(9)))
-        assert [name for name, _ in await similar(tenants)] == ["f8", "f7", "f6"]
+        assert await similar(tenants) == ["f8", "f7", "f6"]
         await give(tenants, NAME, labelled("new", WANTED))
-        assert [name for name, _ in await similar(tenants)] == ["new", "f8", "f7"]
+        assert await similar(tenants) == ["new", "f8", "f7"]
         monkeypatch.setattr(similarity, "MOST_FEATURES", 3)
-        assert [name for name, _ in await similar(tenants)] == ["new"]
+        assert await similar(tenants) == ["new"]
 
 
 async def test_a_log_that_a_failover_has_shortened_is_read_again(store: Server, tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from app.tenants.labels.similarity import ALIKE
 class SimilarLabelResponse(ResponseModel):
     """A label that stands, of a similar input; `at` is in milliseconds since 1970."""
 
-    similarity: Annotated[float, Field(gt=0, le=1, description="The share of features that both inputs have.")]
+    similarity: Annotated[
+        float, Field(gt=0, le=1, description="The share of features that both inputs have; rare ones weigh more.")
+    ]
     label: int
     at: int
     version: int

@@ -7,6 +7,7 @@ import { cut, defang, visible } from "../core/text.js";
 
 const PAUSE = 150; // milliseconds: who decides faster does not look at it
 const MOST = 4;
+const LEAST = 0.15; // less in common is not worth a look
 const known = new Map(); // what was found, by prediction id
 
 /** Keep a panel up to date: call the result with the id of the item that is on screen, or null. */
@@ -42,14 +43,15 @@ export function similarPanel(place) {
 }
 
 function shown(found) {
-  if (!found.labels.length) return h("p", { class: "muted small" }, "Nothing like it has been labelled lately.");
+  const labels = found.labels.filter(({ similarity }) => similarity >= LEAST);
+  if (!labels.length) return h("p", { class: "muted small" }, "Nothing like it has been labelled lately.");
   const { anomalies, normal } = found;
   const all = anomalies + normal;
   return [
     all > 0 && h("p", { class: "small" }, `Of ${all} that look alike, `,
       h("b", { class: "anomaly-text" }, String(anomalies)), ` ${anomalies === 1 ? "is an anomaly" : "are anomalies"} and `,
       h("b", { class: "normal-text" }, String(normal)), ` ${normal === 1 ? "is" : "are"} normal.`),
-    h("ul", { class: "similar" }, found.labels.map((each) => h("li", {},
+    h("ul", { class: "similar" }, labels.map((each) => h("li", {},
       h("div", { class: "line" }, labelBadge(each.label), h("span", { class: "muted small" },
         `${percent(each.similarity, 0)} alike · `, each.moderator && [h("bdi", {}, visible(cut(each.moderator, 40))), " · "], ago(each.at))),
       h("div", { class: "excerpt" }, excerpt(each))))),

@@ -11,7 +11,7 @@ export function verdictNode(item, threshold) {
   const served = item.now && item.label !== null && (item.now.label !== item.label || item.now.version !== item.version);
   const facts = [
     ["Score", [h("span", {}, signed(now.score)), distance(now.score, threshold)]],
-    ["In the queue", [whyQueued(item), chanceOf(item) && h("span", { class: "muted" }, ` · chosen ${chanceOf(item)}`)]],
+    ["In the queue", [whyQueued(item), chanceOf(item) && h("span", { class: "muted" }, ` · ${chanceOf(item)}`)]],
     item.at && ["Came", h("span", { title: time(item.at) }, ago(item.at))],
     served && ["Answered then", [`${item.label === 1 ? "anomaly" : "normal"} ${signed(item.score)}`,
       item.version !== null && h("span", { class: "muted" }, ` · version ${count(item.version)}`)]],

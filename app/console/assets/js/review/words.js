@@ -18,9 +18,10 @@ const REASONS = {
 
 export const whyQueued = (item) => REASONS[item.review_reason] || "It was chosen for review";
 
+/** Say which share of such items people are shown; null if it is all of them. */
 export function chanceOf(item) {
-  if (!item.chosen_with) return null;
-  return item.chosen_with >= 1 ? "always" : `with a probability of ${percent(item.chosen_with, item.chosen_with < 0.1 ? 1 : 0)}`;
+  if (!item.chosen_with || item.chosen_with >= 1) return null;
+  return `${percent(item.chosen_with, item.chosen_with < 0.1 ? 1 : 0)} of such items`;
 }
 
 /** Say what has become of a decision that the service refused. */
