@@ -55,6 +55,7 @@ from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.replacement import Replacements
 from app.tenants.labels.retraction import Retractions
+from app.tenants.labels.similarity import SimilarInputs
 from app.tenants.labels.what_if import WhatIfs
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
@@ -224,6 +225,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         snapshotter=snapshotter,
         retractions=retractions,
         what_ifs=WhatIfs(recovery, rules.features, rules.memory_budget_bytes),
+        similar_inputs=SimilarInputs(log),
         deletions=Deletions(log, DeletedTenants(connection), store, snapshots, repair, rules.deleted_tenant_seconds),
         exports=Exports(rules.max_concurrent_exports, log),
         imports=Imports(log, snapshots, store, rules.features, ended),

@@ -33,7 +33,7 @@ from app.api.routes import (
     tenants,
 )
 from app.api.routes.review import queue as review_queue
-from app.api.routes.review import session
+from app.api.routes.review import session, similar
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -48,6 +48,7 @@ ROUTERS = [
         labels,
         predictions,
         review_queue,
+        similar,
         session,
         models,
         keys,

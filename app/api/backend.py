@@ -20,6 +20,7 @@ from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.predictions.blocks import Kept, KeptPrediction
@@ -67,6 +68,9 @@ class TenantRegistry(Protocol):
 
     async def labelled_example(self, name: str, version: int) -> Example | None:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        """Return the recent labels of the most similar inputs, but not those of one prediction."""
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""

@@ -22,6 +22,7 @@ from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantUnknown, TooManyTenants
 from app.tenants.feedback import Caller, FeedbackHistory
 from app.tenants.labels.retraction import Asked, Retracted, Retractions
+from app.tenants.labels.similarity import SimilarInputs, SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, example_at, latest_labels
 from app.tenants.labels.what_if import Comparison, WhatIf, WhatIfs
 from app.tenants.log_follower import LogFollower
@@ -68,6 +69,7 @@ class Tenants:
         snapshotter: Snapshotter,
         retractions: Retractions,
         what_ifs: WhatIfs,
+        similar_inputs: SimilarInputs,
         deletions: Deletions,
         exports: Exports,
         imports: Imports,
@@ -86,6 +88,7 @@ class Tenants:
         self._snapshotter = snapshotter
         self._retractions = retractions
         self._what_ifs = what_ifs
+        self._similar_inputs = similar_inputs
         self._deletions = deletions
         self._exports = exports
         self._imports = imports
@@ -215,6 +218,11 @@ class Tenants:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""
         tenant = await self.hold(name, create=False)
         return await example_at(self._log, name, version, tenant.state.names)
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        """Return the recent labels of the most similar inputs, but not those of one prediction."""
+        tenant = await self.hold(name, create=False)
+        return await self._similar_inputs.find(tenant, example, limit, but)
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""

@@ -23,6 +23,7 @@ from app.storage.review.inputs import RawInput
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
+from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
 from app.tenants.predictions.blocks import Kept, KeptPrediction
@@ -66,6 +67,8 @@ class FakeTenants:
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
         self.labelled: dict[int, Example] = {}  # by version
         self.copies: dict[int, Tenant] = {}
+        self.similar: SimilarLabels = SimilarLabels([], 0, 0, 0)  # what is found for every example
+        self.similar_asked: list[tuple[str, Example, int, str]] = []
         self.what_ifs: list[tuple[str, WhatIf, Caller | None]] = []
         self.comparison: Comparison | None = None  # what every what-if finds
         self.retractions: list[tuple[str, LabelFilter, Asked, bool]] = []
@@ -138,6 +141,11 @@ class FakeTenants:
     async def labelled_example(self, name: str, version: int) -> Example | None:
         await self.hold(name, create=False)
         return self.labelled.get(version)
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        await self.hold(name, create=False)
+        self.similar_asked.append((name, example, limit, but))
+        return self.similar
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         await self.hold(name, create=False)

@@ -51,6 +51,7 @@ ADDED = {
     "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
     "/session": {"post", "get", "delete"},
+    "/predictions/{prediction_id}/similar": {"get"},
 }
 NEW_PARAMETERS = {
     ("/tenants/{tenant}", "delete"): {("purge", "query", False)},

@@ -28,6 +28,7 @@ from app.api.examples.labels import (
     REVIEW,
     REVIEW_ACTION,
     REVIEW_ACTIONS,
+    SIMILAR,
     WHAT_IFS,
 )
 from app.api.examples.service import (
@@ -87,6 +88,7 @@ __all__ = [
     "SESSION",
     "SETTINGS",
     "SHOWN",
+    "SIMILAR",
     "SNAPSHOT",
     "WEIGHTS",
     "WHAT_IFS",
