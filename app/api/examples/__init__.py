@@ -30,6 +30,7 @@ from app.api.examples.labels import (
     REVIEW_ACTIONS,
     WHAT_IFS,
 )
+from app.api.examples.moderators import MODERATORS
 from app.api.examples.service import (
     AUDIT,
     DELETED,
@@ -67,6 +68,7 @@ __all__ = [
     "LISTED",
     "MAIL",
     "METRICS",
+    "MODERATORS",
     "NOT_READY",
     "PREDICT",
     "PREDICTED",

@@ -65,6 +65,11 @@ IsRetracted = Annotated[
     flag_of("retracted"),
     Query(description="Only labels that were taken back, or only those that stand."),
 ]
+Disagreements = Annotated[
+    bool | None,
+    flag_of("disagreements"),
+    Query(description="Only labels that replaced the opposite label of the same prediction, or all others."),
+]
 IdQuery = Annotated[str | None, Query(pattern=ID_PATTERN)]
 
 
@@ -143,12 +148,13 @@ async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
     tenants: Tenants,
     wanted: Annotated[LabelFilter, Depends(filter_of)],
     retracted: IsRetracted = None,
+    disagreements: Disagreements = None,
     limit: PageSize = 100,
     before: Before = None,
     format: Format = None,  # noqa: A002 - the name of the parameter
 ) -> Any:  # noqa: ANN401 - a page, or a file
     """Show the labels of a tenant."""
-    found = _chosen(await tenants.labels(tenant, wanted, before), is_retracted=retracted)
+    found = _chosen(await tenants.labels(tenant, wanted, before), is_retracted=retracted, is_disagreement=disagreements)
     if format is not None:
         rows = _rows(found, format)
         return Pieces(await anext(rows), rows, TYPES[format])
@@ -161,11 +167,15 @@ async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
 
 
 async def _chosen(
-    found: AsyncIterator[tuple[StoredLabel, Retraction | None]], *, is_retracted: bool | None
+    found: AsyncIterator[tuple[StoredLabel, Retraction | None]],
+    *,
+    is_retracted: bool | None,
+    is_disagreement: bool | None,
 ) -> AsyncIterator[LabelResponse]:
-    """Yield labels as the API shows them: all, or only those that were taken back, or only those that stand."""
+    """Yield labels as the API shows them: all, or only those that were taken back, that stand, that disagree."""
     async for label, retraction in found:
-        if is_retracted in {None, retraction is not None}:
+        disagrees = label.replaces is not None and label.replaces.label != label.label
+        if is_retracted in {None, retraction is not None} and is_disagreement in {None, disagrees}:
             yield LabelResponse.of(label, retraction)
 
 

@@ -16,6 +16,7 @@ class RetractionOfLabel(ResponseModel):
     reason: str | None
     moderator: str | None
     key_id: str | None
+    is_replacement: Annotated[bool, Field(description="A second label for the prediction did it, and no request.")]
 
 
 class EarlierLabelResponse(ResponseModel):
@@ -60,6 +61,7 @@ class LabelResponse(ResponseModel):
                 reason=retraction.reason,
                 moderator=retraction.moderator,
                 key_id=retraction.key_id,
+                is_replacement=retraction.is_replacement,
             )
         return cls(
             version=label.version,

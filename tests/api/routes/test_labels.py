@@ -66,7 +66,8 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
         "version": 8, "at": 1_794_992_408_000, "label": 1, "feedback_id": "f-8", "prediction_id": "p-4",
         "moderator": "ann", "key_id": None, "request_id": "r", "served_label": -1, "served_score": -0.5,
         "served_at": None, "chosen_with": None, "replaced": None,
-        "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9"},
+        "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9",
+                      "is_replacement": False},
     }  # fmt: skip
 
 
@@ -79,6 +80,8 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
         ("key_id=k", []),
         ("retracted=true&limit=2", [28, 24]),
         ("retracted=false&limit=3", [30, 29, 27]),
+        ("disagreements=true", [21]),
+        ("disagreements=false&limit=3", [30, 29, 28]),
         ("since=2026-11-18T09:00:28Z", [30, 29, 28]),
         ("until=2026-11-18T09:00:03Z", [2, 1]),
         ("before=3", [2, 1]),
