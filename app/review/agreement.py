@@ -65,7 +65,7 @@ class Moderator(msgspec.Struct):
     replaced: int = 0  # by somebody else,
     overturned: int = 0  # with the opposite label
     retracted: int = 0
-    kappa: Kappa = Kappa(0)  # with all others
+    kappa: Kappa = kappa(0, 0, 0, 0)  # with all others
     by_verdict: dict[int, list[int]] = {}  # for each verdict: labels that contradict it, all labels
 
 

@@ -34,7 +34,10 @@ TAKEN_BACK = {
     "key_id": "7eefaec9f8ab",
     "is_replacement": False,
 }
-LABELS = {"labels": [LABEL | {"retracted": TAKEN_BACK}], "next": None}
+LABELS = {
+    "labels": [LABEL | {"retracted": TAKEN_BACK, "excerpt": "http://example.org/login"}],
+    "next": None,
+}
 RETRACTED = {
     "tenant": TENANT,
     "version": 1236,

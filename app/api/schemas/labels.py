@@ -81,8 +81,17 @@ class LabelResponse(ResponseModel):
         )
 
 
+class ListedLabelResponse(LabelResponse):
+    """A label of a page, and how what was labelled begins."""
+
+    excerpt: Annotated[
+        str | None,
+        Field(description="The beginning of the URL, text or subject; null if not asked for, or not kept."),
+    ] = None
+
+
 class LabelListResponse(ResponseModel):
     """A page of labels, the newest first. `next` is the `before` of the next page."""
 
-    labels: list[LabelResponse]
+    labels: list[ListedLabelResponse]
     next: int | None
