@@ -32,6 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
+from app.api.routes.review import moderators, session
 from app.api.routes.review import queue as review_queue
 from app.api.routes.review import session, similar
 from app.telemetry.counters import Requests
@@ -49,6 +50,7 @@ ROUTERS = [
         predictions,
         review_queue,
         similar,
+        moderators,
         session,
         models,
         keys,

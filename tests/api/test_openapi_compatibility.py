@@ -48,6 +48,7 @@ ADDED = {
     "/tenants/{tenant}/whatif": {"post"},
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
+    "/tenants/{tenant}/moderators": {"get"},
     "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
     "/session": {"post", "get", "delete"},

@@ -31,6 +31,7 @@ from app.api.examples.labels import (
     SIMILAR,
     WHAT_IFS,
 )
+from app.api.examples.moderators import MODERATORS
 from app.api.examples.service import (
     AUDIT,
     DELETED,
@@ -68,6 +69,7 @@ __all__ = [
     "LISTED",
     "MAIL",
     "METRICS",
+    "MODERATORS",
     "NOT_READY",
     "PREDICT",
     "PREDICTED",

@@ -26,8 +26,18 @@ LABEL: dict[str, Any] = {
     "replaced": {"version": 1221, "label": -1, "feedback_id": "f-12", "moderator": "bob"},
     "retracted": None,
 }
-TAKEN_BACK = {"version": 1236, "at": 1_794_880_900_000, "reason": "stolen", "moderator": None, "key_id": "7eefaec9f8ab"}
-LABELS = {"labels": [LABEL | {"retracted": TAKEN_BACK}], "next": None}
+TAKEN_BACK = {
+    "version": 1236,
+    "at": 1_794_880_900_000,
+    "reason": "stolen",
+    "moderator": None,
+    "key_id": "7eefaec9f8ab",
+    "is_replacement": False,
+}
+LABELS = {
+    "labels": [LABEL | {"retracted": TAKEN_BACK, "excerpt": "http://example.org/login"}],
+    "next": None,
+}
 RETRACTED = {
     "tenant": TENANT,
     "version": 1236,

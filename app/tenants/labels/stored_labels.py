@@ -33,6 +33,7 @@ class Retraction(msgspec.Struct, frozen=True):
     reason: str | None
     moderator: str | None
     key_id: str | None
+    is_replacement: bool = False  # a second label for the prediction did it
 
 
 class StoredLabel(msgspec.Struct, frozen=True):
@@ -197,4 +198,6 @@ def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
 
 
 def _retraction(entry: Entry, record: RetractionRecord) -> Retraction:
-    return Retraction(entry.version, record.at_milliseconds, record.reason, record.moderator, record.key_id)
+    return Retraction(
+        entry.version, record.at_milliseconds, record.reason, record.moderator, record.key_id, record.is_replacement
+    )
