@@ -48,6 +48,8 @@ ADDED = {
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
+    "/tenants/{tenant}/timeline": {"get"},
+    "/tenants/{tenant}/events": {"get"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {
