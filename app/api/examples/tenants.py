@@ -84,7 +84,7 @@ LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "nex
 WEIGHTS = {
     "tenant": TENANT,
     "version": 1235,
-    "weights": [{"feature": "token:free", "weight": 0.71, "evidence": 12.5}],
+    "weights": [{"feature": "token:free", "text": "token:free", "weight": 0.71, "evidence": 12.5}],
 }
 CURVE_POINT = {"threshold": 0.03125} | {
     name: HONEST[name] for name in ("sensitivity", "specificity", "precision", "flagged")

@@ -61,7 +61,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Periods of equal width, without gaps, and all of them together."""
+    """Periods of equal width, without gaps, at round times; and the `whole` time that was asked for."""
 
     version: int
     first_milliseconds: int | None  # of the labels that were looked at
@@ -92,6 +92,7 @@ def timeline_of(history: LabelHistory, since: int | None, until: int, most: int,
     count = -(-(until - begin) // width)
     place = (labels["at"] - begin) // width
     inside = (place >= 0) & (place < count)
+    asked = labels[(labels["at"] >= since) & (labels["at"] < until)]
     labels, place = labels[inside], place[inside]
     ends = [(begin + width * k, begin + width * (k + 1)) for k in range(count)]
     return Timeline(
@@ -100,7 +101,7 @@ def timeline_of(history: LabelHistory, since: int | None, until: int, most: int,
         history.is_complete,
         history.labels.size,
         width,
-        _periods(labels, np.zeros(labels.size, np.int64), [(ends[0][0], ends[-1][1])])[0],
+        _periods(asked, np.zeros(asked.size, np.int64), [(since, until)])[0],
         _periods(labels, place, ends),
         sorted(
             (mark for mark in _marks(history, found) if begin <= mark.at_milliseconds < ends[-1][1]),

@@ -80,7 +80,10 @@ class MarkResponse(ResponseModel):
 
 
 class TimelineResponse(ResponseModel):
-    """Labels over time, without those that were taken back: periods of equal width, and all of them together."""
+    """Labels over time, without those that were taken back: periods of equal width at round times (UTC).
+
+    `whole` is exactly the time that was asked for.
+    """
 
     tenant: str
     version: int
