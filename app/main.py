@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from app.api.app import create_app
 from app.api.backend import Backend, RequestLimits
+from app.api.middleware.event_streams import EventStreams
 from app.api.middleware.key_share import KeyShare
 from app.api.middleware.overload import Overload
 from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
@@ -28,6 +29,8 @@ from app.auth.sessions import Sessions
 from app.console.pages import Console
 from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
+from app.learning.state import TenantState, advance
+from app.review.live import LiveStates
 from app.review.queue import ReviewQueue
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
@@ -127,6 +130,7 @@ def application(settings: Settings) -> FastAPI:
         audit = Audit(AuditLog(connection, settings.audit_max_entries))
         keyring = Keyring(ApiKeyStore(connection), KeyFile(settings.data_dir), audit, telemetry)
         authenticator = Authenticator(keyring, settings.access)
+        queue = ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds)
         app.state.backend = Backend(
             tenants,
             kept,
@@ -137,7 +141,9 @@ def application(settings: Settings) -> FastAPI:
             sessions=Sessions(authenticator, SessionStore(connection), settings.session_seconds),
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
-            review=ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds),
+            review=queue,
+            live=LiveStates(queue),
+            event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
             key_share=KeyShare(settings.max_concurrent_per_key, telemetry.requests),

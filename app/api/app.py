@@ -35,6 +35,7 @@ from app.api.routes import (
 from app.api.routes.review import moderators, session
 from app.api.routes.review import queue as review_queue
 from app.api.routes.review import session, similar
+from app.api.routes.review import events, session, timeline
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -51,6 +52,8 @@ ROUTERS = [
         review_queue,
         similar,
         moderators,
+        timeline,
+        events,
         session,
         models,
         keys,

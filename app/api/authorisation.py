@@ -12,6 +12,7 @@ from app.api.middleware.rate_limit import UNLIMITED_PATHS
 from app.auth.authenticator import check_role
 from app.auth.errors import Forbidden, Unauthenticated
 from app.auth.sessions import TLS_COOKIE, cookie_name
+from app.auth.keys import Key
 
 REQUESTED_BY = b"x-requested-by"
 OUR_PAGES = {b"same-origin"}
@@ -36,23 +37,30 @@ async def authorise(scope: Scope, role: str | None) -> None:
     """Check the caller's key, rate and share; Unauthenticated, Forbidden or a 429 if it may not go on."""
     backend: Backend = scope["app"].state.backend
     context: RequestContext = scope[CONTEXT]
-    if not backend.authenticator.is_open:
-        token = token_of(scope)
-        try:
-            if token is None and role is not None and (session := session_of(scope)) is not None:
-                refuse_other_sites(scope)
-                context.key = await backend.sessions.key_of(session)
-                check_role(context.key, role)
-            else:
-                context.key = backend.authenticator.authorise(token, role)
-        except Unauthenticated:
-            if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
-                backend.wrong_key_limiter.take(scope)
-            raise
+    try:
+        context.key = await authenticate(scope, role)
+    except Unauthenticated:
+        if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
+            backend.wrong_key_limiter.take(scope)
+        raise
     if backend.rate_limiter is not None:
         backend.rate_limiter.take(scope)
     if context.key is not None and backend.key_share is not None and scope["path"] not in UNLIMITED_PATHS:
         backend.key_share.take(context, context.key.id)
+
+
+async def authenticate(scope: Scope, role: str | None) -> Key | None:
+    """Return the caller's key as it is now, which has the role; None where no key is needed."""
+    backend: Backend = scope["app"].state.backend
+    if backend.authenticator.is_open:
+        return None
+    token = token_of(scope)
+    if token is None and role is not None and (session := session_of(scope)) is not None:
+        refuse_other_sites(scope)
+        key = await backend.sessions.key_of(session)
+        check_role(key, role)
+        return key
+    return backend.authenticator.authorise(token, role)
 
 
 def token_of(scope: Scope) -> str | None:

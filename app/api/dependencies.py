@@ -19,6 +19,7 @@ from app.tenants.feedback import Caller as Client
 from app.tenants.labels.retraction import Asked, Retracted
 from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.timeline import Timeline
 from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.readiness import Readiness
 from app.tenants.registry import ListedTenant
@@ -154,6 +155,10 @@ class CallerTenants:
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
         return await self._tenants.labels(self.own(name), wanted, before)
+
+    async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
+        """Return the newest labels of a tenant over time, in so many periods at most."""
+        return await self._tenants.timeline(self.own(name), since, until, periods)
 
     async def labelled_example(self, name: str, version: int) -> Example | None:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""

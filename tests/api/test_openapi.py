@@ -33,6 +33,7 @@ ROUTES = {
     "post /tenants/{tenant}/whatif", "get /tenants/{tenant}/review", "post /tenants/{tenant}/review/{prediction_id}",
     "get /tenants/{tenant}/curve", "get /predictions/{prediction_id}/similar",
     "get /tenants/{tenant}/curve", "get /tenants/{tenant}/moderators",
+    "get /tenants/{tenant}/curve", "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
     "post /session", "get /session", "delete /session",

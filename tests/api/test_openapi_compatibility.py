@@ -50,6 +50,8 @@ ADDED = {
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/moderators": {"get"},
     "/tenants/{tenant}/curve": {"get"},
+    "/tenants/{tenant}/timeline": {"get"},
+    "/tenants/{tenant}/events": {"get"},
     "/audit": {"get"},
     "/session": {"post", "get", "delete"},
     "/predictions/{prediction_id}/similar": {"get"},
@@ -84,6 +86,8 @@ INTENDED = {
     # A second label for a prediction replaces the first.
     "post /feedback 200 application/json .replaced",
     "post /feedback/batch 200 application/json .results[].replaced",
+    # A weight is worded.
+    "get /tenants/{tenant}/weights 200 application/json .weights[].text",
     # A threshold may be learnt, and a tenant says whether it is any good.
     "put /tenants/{tenant} request application/json .threshold",
     "put /tenants/{tenant} request application/json .keep_inputs",

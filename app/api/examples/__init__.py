@@ -46,13 +46,14 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
+from app.api.examples.tenants import CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
 
 __all__ = [
     "AUDIT",
     "COMPARED",
     "CURVE",
     "DELETED",
+    "EVENT",
     "FEATURES_FOUND",
     "FEATURES_OF_URL",
     "FEEDBACK",
@@ -92,6 +93,7 @@ __all__ = [
     "SHOWN",
     "SIMILAR",
     "SNAPSHOT",
+    "TIMELINE",
     "WEIGHTS",
     "WHAT_IFS",
 ]
