@@ -32,8 +32,8 @@ from app.api.routes import (
     predictions,
     tenants,
 )
+from app.api.routes.review import explanation, session, settings
 from app.api.routes.review import queue as review_queue
-from app.api.routes.review import session
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -48,6 +48,8 @@ ROUTERS = [
         labels,
         predictions,
         review_queue,
+        explanation,
+        settings,
         session,
         models,
         keys,

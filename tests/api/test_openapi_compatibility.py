@@ -10,7 +10,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
-- POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
+- POST /tenants/{tenant}/whatif, GET /tenants/{tenant}/curve, POST /tenants/{tenant}/explain and GET /settings are new.
   A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
@@ -48,6 +48,8 @@ ADDED = {
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
+    "/tenants/{tenant}/explain": {"post"},
+    "/settings": {"get"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {

@@ -21,6 +21,8 @@ from app.api.examples.inputs import (
 )
 from app.api.examples.labels import (
     COMPARED,
+    EXPLANATION,
+    EXPLANATIONS,
     LABELS,
     PREDICTION,
     RETRACTED,
@@ -44,13 +46,16 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
+from app.api.examples.tenants import ALL_SETTINGS, CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
 
 __all__ = [
+    "ALL_SETTINGS",
     "AUDIT",
     "COMPARED",
     "CURVE",
     "DELETED",
+    "EXPLANATION",
+    "EXPLANATIONS",
     "FEATURES_FOUND",
     "FEATURES_OF_URL",
     "FEEDBACK",

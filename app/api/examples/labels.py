@@ -115,6 +115,16 @@ PREDICTION = {
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
     "labels": [LABEL],
 }
+EXPLANATIONS = {"url": {"url": "http://example.org/login", "explain": 5}, "features": {"features": {"token:free": 1}}}
+EXPLANATION = EXPLAINED | {
+    "tenant": TENANT,
+    "algorithm": "cs-sol",
+    "threshold": 0.03125,
+    "has_no_opinion": False,
+    "features": 24,
+    "cut": [],
+    "input": PREDICTION["input"],
+}
 REVIEW_ITEM = PREDICTION | {
     "labels": [],
     "chosen_with": 1.0,
