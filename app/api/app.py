@@ -36,6 +36,7 @@ from app.api.routes.review import moderators, session
 from app.api.routes.review import queue as review_queue
 from app.api.routes.review import session, similar
 from app.api.routes.review import events, session, timeline
+from app.api.routes.review import explanation, session, settings
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."
@@ -54,6 +55,8 @@ ROUTERS = [
         moderators,
         timeline,
         events,
+        explanation,
+        settings,
         session,
         models,
         keys,

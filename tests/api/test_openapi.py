@@ -34,6 +34,7 @@ ROUTES = {
     "get /tenants/{tenant}/curve", "get /predictions/{prediction_id}/similar",
     "get /tenants/{tenant}/curve", "get /tenants/{tenant}/moderators",
     "get /tenants/{tenant}/curve", "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
+    "get /tenants/{tenant}/curve", "post /tenants/{tenant}/explain", "get /settings",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
     "post /session", "get /session", "delete /session",

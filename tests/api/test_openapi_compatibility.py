@@ -12,6 +12,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   and `log` of GET /tenants/{tenant}/export.
 - POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
 - POST, GET and DELETE /session are new.
+- POST /tenants/{tenant}/whatif, GET /tenants/{tenant}/curve, POST /tenants/{tenant}/explain and GET /settings are new.
   A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
 - A prediction has `probability`; a tenant has `health` and the `threshold` in force.
@@ -52,6 +53,8 @@ ADDED = {
     "/tenants/{tenant}/curve": {"get"},
     "/tenants/{tenant}/timeline": {"get"},
     "/tenants/{tenant}/events": {"get"},
+    "/tenants/{tenant}/explain": {"post"},
+    "/settings": {"get"},
     "/audit": {"get"},
     "/session": {"post", "get", "delete"},
     "/predictions/{prediction_id}/similar": {"get"},

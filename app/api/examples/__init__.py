@@ -21,6 +21,8 @@ from app.api.examples.inputs import (
 )
 from app.api.examples.labels import (
     COMPARED,
+    EXPLANATION,
+    EXPLANATIONS,
     LABELS,
     PREDICTION,
     RETRACTED,
@@ -47,13 +49,17 @@ from app.api.examples.service import (
     SNAPSHOT,
 )
 from app.api.examples.tenants import CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
+from app.api.examples.tenants import ALL_SETTINGS, CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
 
 __all__ = [
+    "ALL_SETTINGS",
     "AUDIT",
     "COMPARED",
     "CURVE",
     "DELETED",
     "EVENT",
+    "EXPLANATION",
+    "EXPLANATIONS",
     "FEATURES_FOUND",
     "FEATURES_OF_URL",
     "FEEDBACK",

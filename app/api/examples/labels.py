@@ -143,6 +143,14 @@ SIMILAR = {
             "input": {"kind": "url", "url": "http://login.example.org/account/verify?id=8"},
         }
     ],
+EXPLANATIONS = {"url": {"url": "http://example.org/login", "explain": 5}, "features": {"features": {"token:free": 1}}}
+EXPLANATION = EXPLAINED | {
+    "algorithm": "cs-sol",
+    "threshold": 0.03125,
+    "has_no_opinion": False,
+    "features": 24,
+    "cut": [],
+    "input": PREDICTION["input"],
 }
 REVIEW_ITEM = PREDICTION | {
     "labels": [],

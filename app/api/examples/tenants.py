@@ -80,6 +80,23 @@ SHOWN: dict[str, Any] = {
     "rebuilding": None,
     "review": {"waiting": 41, "leased": 2, "oldest_age_seconds": 5130.5, "by_reason": {"uncertain": 31, "random": 12}},
 }
+ALL_SETTINGS = {
+    "settings": [
+        {
+            "name": "review_random",
+            "meaning": "Share of all predictions that is to be reviewed, whatever their score.",
+            "allowed": "0, or a number from 0.000001 to 1",
+            "choices": [],
+        }
+    ],
+    "algorithms": {
+        "cs-sol": {
+            "summary": "CS-SOL: adaptive dual averaging with the squared hinge.",
+            "defaults": {"algorithm": "cs-sol", "eta": 0.35, "review_random": 0.0},
+        }
+    },
+    "new_tenants": {"algorithm": "cs-sol", "eta": 0.35, "review_random": 0.01},
+}
 LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "next": None}
 WEIGHTS = {
     "tenant": TENANT,

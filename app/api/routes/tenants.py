@@ -15,13 +15,13 @@ from app.api.parameters import KnownQuery, flag_of, whole_number
 from app.api.schemas.names import ID_PATTERN, TENANT_DESCRIPTION, TENANT_PATTERN
 from app.api.schemas.review.honest import CurveResponse
 from app.api.schemas.review.queue import ReviewStatusResponse
+from app.api.schemas.settings import TenantSettings
 from app.api.schemas.tenants import (
     DeletedListResponse,
     DeletedResponse,
     TenantListItem,
     TenantListResponse,
     TenantResponse,
-    TenantSettings,
     WeightResponse,
     WeightsResponse,
 )
