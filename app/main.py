@@ -29,7 +29,6 @@ from app.auth.sessions import Sessions
 from app.console.pages import Console
 from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
-from app.learning.state import TenantState, advance
 from app.review.live import LiveStates
 from app.review.queue import ReviewQueue
 from app.settings import Settings

@@ -32,11 +32,8 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import moderators, session
+from app.api.routes.review import events, explanation, moderators, session, settings, similar, timeline
 from app.api.routes.review import queue as review_queue
-from app.api.routes.review import session, similar
-from app.api.routes.review import events, session, timeline
-from app.api.routes.review import explanation, session, settings
 from app.telemetry.counters import Requests
 
 DESCRIPTION = "Online anomaly detection that learns from every label the moment it arrives."

@@ -11,8 +11,8 @@ from app.api.context import CONTEXT, RequestContext
 from app.api.middleware.rate_limit import UNLIMITED_PATHS
 from app.auth.authenticator import check_role
 from app.auth.errors import Forbidden, Unauthenticated
-from app.auth.sessions import TLS_COOKIE, cookie_name
 from app.auth.keys import Key
+from app.auth.sessions import TLS_COOKIE, cookie_name
 
 REQUESTED_BY = b"x-requested-by"
 OUR_PAGES = {b"same-origin"}

@@ -10,7 +10,6 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
-- POST /tenants/{tenant}/whatif and GET /tenants/{tenant}/curve are new.
 - POST, GET and DELETE /session are new.
 - POST /tenants/{tenant}/whatif, GET /tenants/{tenant}/curve, POST /tenants/{tenant}/explain and GET /settings are new.
   A tenant shows `honest` figures and its `target`.

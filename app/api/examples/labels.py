@@ -143,8 +143,10 @@ SIMILAR = {
             "input": {"kind": "url", "url": "http://login.example.org/account/verify?id=8"},
         }
     ],
+}
 EXPLANATIONS = {"url": {"url": "http://example.org/login", "explain": 5}, "features": {"features": {"token:free": 1}}}
 EXPLANATION = EXPLAINED | {
+    "tenant": TENANT,
     "algorithm": "cs-sol",
     "threshold": 0.03125,
     "has_no_opinion": False,

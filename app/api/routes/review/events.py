@@ -42,6 +42,7 @@ Limit = Annotated[
 
 @router.get(
     "/tenants/{tenant}/events",
+    status_code=200,
     summary="Watch a tenant",
     description="Server-sent events named `state`: one at once, then one whenever something has changed, at most once "
     "a second. A comment comes every 15 seconds. The stream ends with the key or the session, with the tenant, and "
