@@ -14,6 +14,7 @@ import { Trail } from "../review/trail.js";
 import { KINDS, refusal, waiting as waitingText } from "../review/words.js";
 
 const AHEAD = 6; // items that are leased and loaded
+const REASONS = 10;
 const FEW = 3; // with so many left, more are leased
 const BOUNCE = 120; // milliseconds after a decision in which another is taken for a bouncing key
 const POLL = [2, 3, 5, 8, 12, 15]; // seconds between looks into an empty queue
@@ -216,7 +217,7 @@ async function more() {
   isAsking = true;
   clearTimeout(lookAgain);
   try {
-    const found = await leases.more(AHEAD - mine);
+    const found = await leases.more(AHEAD - mine, REASONS);
     hasAnswer = true;
     waitingElsewhere = found.waiting;
     const had = trail.current;
@@ -269,7 +270,7 @@ async function recall(entry) {
     return;
   }
   try {
-    const shown = await get(`/predictions/${encodeURIComponent(entry.id)}`, { tenant: context.tenant, explain: 10 });
+    const shown = await get(`/predictions/${encodeURIComponent(entry.id)}`, { tenant: context.tenant, explain: REASONS });
     entry.item = { ...shown, unsure: 0 };
   } catch (error) {
     entry.problem = error.message;

@@ -21,10 +21,10 @@ export class Leases {
     for (const name of ["keydown", "pointerdown"]) addEventListener(name, () => { this.#active = Date.now(); });
   }
 
-  /** Lease up to `limit` items; the answer is that of GET .../review. */
-  async more(limit) {
+  /** Lease up to `limit` items, with so many reasons; the answer is that of GET .../review. */
+  async more(limit, explain) {
     const who = asModerator();
-    const found = await get(tenantPath("/review"), { limit, lease_seconds: LEASE_SECONDS, ...who });
+    const found = await get(tenantPath("/review"), { limit, explain, lease_seconds: LEASE_SECONDS, ...who });
     for (const item of found.items) this.#held.set(item.prediction_id, { lease: item.lease, who });
     return found;
   }
