@@ -28,10 +28,12 @@ const leases = new Leases(leaseLost);
 const outbox = new Outbox(me, { done, failed, changed });
 let waitingElsewhere = null; // items of the queue that nobody holds
 let decidedAt = -Infinity;
+let heldByOthers = 0;
 let order = Math.max(0, ...trail.latest(1).map(([, each]) => each.order));
 let isAsking = false;
 let looks = 0;
 let lookAgain = 0;
+let lastHint = null;
 let hasAnswer = false; // of the queue, since the page was opened
 
 // Showing
@@ -55,6 +57,7 @@ function showNothing(problem) {
   const total = day.total;
   screen.showNothing(problem ? "The queue cannot be read" : "Nothing waits for you",
     problem ? problem.message : "New items appear here by themselves.",
+    !problem && heldByOthers > 0 && h("p", {}, `${count(heldByOthers)} ${heldByOthers === 1 ? "item is" : "items are"} with other people.`),
     total > 0 && h("p", {}, `You decided ${count(total)} ${total === 1 ? "item" : "items"} today.`),
     button("Look now", () => { looks = 0; more(); }, { iconName: "refresh" }));
 }
@@ -124,7 +127,8 @@ function undo() {
 
 function hint(text) {
   say(text);
-  toast(text, { seconds: 4 });
+  lastHint?.remove();
+  lastHint = toast(text, { seconds: 4 });
 }
 
 /** Measure from the key press to the frame that shows the next item. */
@@ -220,6 +224,7 @@ async function more() {
     const found = await leases.more(AHEAD - mine, REASONS);
     hasAnswer = true;
     waitingElsewhere = found.waiting;
+    heldByOthers = found.items.length ? 0 : found.leased - mine;
     const had = trail.current;
     const isNew = take(found.items);
     if (!had && isNew) trail.advance();

@@ -73,7 +73,7 @@ export function excerptOf(item, most = 160) {
   if (input?.kind === "url") return h("bdi", { class: "mono", dir: "ltr" }, cut(defang(input.url), most));
   if (input?.kind === "text") return h("bdi", {}, visible(cut(input.text.slice(0, 2 * most).replace(/\s+/g, " "), most)));
   if (input?.kind === "email") {
-    return [icon("mail"), h("bdi", {}, visible(cut(input.parts.subject || "(no subject)", 90))),
+    return [icon("mail"), h("bdi", {}, visible(cut(input.parts.subject || input.parts.body?.slice(0, 300).trim() || "(empty e-mail)", 90))),
       h("bdi", { class: "muted" }, visible(cut(input.parts.from || "", 60)))];
   }
   const shown = Object.entries(features ?? {}).slice(0, 6).map(([name, value]) => `${name} ${Number(value.toFixed(3))}`);
