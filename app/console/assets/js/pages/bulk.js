@@ -219,7 +219,7 @@ for (const each of document.querySelectorAll("[data-shows]")) each.textContent =
 byId("undo").addEventListener("click", undo);
 byId("more").addEventListener("click", more);
 addEventListener("beforeunload", (event) => {
-  if (outbox.unsent && !outbox.isSignedOut) event.preventDefault();
+  if (outbox.unsent && !context.isSignedOut) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 document.addEventListener("moderator", () => location.reload());

@@ -13,9 +13,9 @@ import { Screen, safeTitle } from "../review/screen.js";
 import { Trail } from "../review/trail.js";
 import { KINDS, refusal, waiting as waitingText } from "../review/words.js";
 
-const AHEAD = 6; // items that are leased and loaded
+const AHEAD = 8; // items that are leased and loaded
 const REASONS = 10;
-const FEW = 3; // with so many left, more are leased
+const FEW = 5; // with so many left, more are leased
 const BOUNCE = 120; // milliseconds after a decision in which another is taken for a bouncing key
 const POLL = [2, 3, 5, 8, 12, 15]; // seconds between looks into an empty queue
 const THRESHOLD_SECONDS = 30;
@@ -195,9 +195,11 @@ function sendAgain({ place, tab, wasSent, ...entry }, decision) {
 
 function changed(box, error) {
   const place = byId("connection");
+  const isBack = !place.hidden && !error;
   place.hidden = !error;
   if (error) place.textContent = waitingText(error, box.unsent);
   showState();
+  if (isBack) more();
 }
 
 function leaseLost(id) {
@@ -227,7 +229,6 @@ async function more() {
     heldByOthers = found.items.length ? 0 : found.leased - mine;
     const had = trail.current;
     const isNew = take(found.items);
-    if (!had && isNew) trail.advance();
     if (!had || !isNew) show();
     else showState();
     looks = isNew ? 0 : looks;
@@ -313,7 +314,7 @@ byId("decide").addEventListener("click", (event) => {
   if (pressed) act(pressed.dataset.act, event);
 });
 addEventListener("beforeunload", (event) => {
-  if (outbox.unsent && !outbox.isSignedOut) event.preventDefault();
+  if (outbox.unsent && !context.isSignedOut) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 document.addEventListener("visibilitychange", () => {
