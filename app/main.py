@@ -34,6 +34,7 @@ from app.learning.example import example_of_json, examples_of_json
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState, advance
 from app.review.queue import ReviewQueue
+from app.review.second import SecondReviews
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
 from app.storage.access.audit_log import AuditLog
@@ -49,6 +50,7 @@ from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
 from app.storage.review.inputs import InputStore
+from app.storage.review.opinions import OpinionStore
 from app.storage.review.queue import QueueLimits, ReviewQueueStore
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import TenantStore
@@ -143,6 +145,9 @@ def application(settings: Settings) -> FastAPI:
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             review=ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds),
+            second_reviews=SecondReviews(
+                OpinionStore(connection), tenants, settings.second_review_share, settings.review_lease_seconds
+            ),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
             key_share=KeyShare(settings.max_concurrent_per_key, telemetry.requests),

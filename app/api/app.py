@@ -32,7 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import moderators, session
+from app.api.routes.review import moderators, second, session
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -49,6 +49,7 @@ ROUTERS = [
         predictions,
         review_queue,
         moderators,
+        second,
         session,
         models,
         keys,

@@ -1,11 +1,12 @@
 """How far moderators agree: with each other, and with what was answered; and whose labels differ from the others'."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
+from app.review.people import Person, SecondOpinion
 from app.review.statistics import Kappa, Stratum, fisher, holm, kappa, mantel_haenszel
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 
@@ -16,32 +17,6 @@ SIGNIFICANT = 0.05  # after the correction
 LEAST_DIFFERENCE = {"second": 0.02, "overturned": 0.02, "verdicts": 0.05}  # of rates: less is of no importance
 Kind = Literal["second", "overturned", "verdicts"]
 KINDS: tuple[Kind, ...] = ("second", "overturned", "verdicts")
-
-
-class Person(msgspec.Struct, frozen=True, order=True):
-    """Who labels: a moderator, or else the holder of a key."""
-
-    moderator: str | None = None
-    key_id: str | None = None
-
-    @classmethod
-    def of(cls, moderator: str | None, key_id: str | None) -> "Person | None":
-        """Return who gave a label; None if nobody is named."""
-        if moderator is None and key_id is None:
-            return None
-        return cls(moderator) if moderator is not None else cls(None, key_id)
-
-
-class SecondOpinion(msgspec.Struct, frozen=True):
-    """What a second person said of a labelled prediction without knowing the label, which was of this version."""
-
-    prediction_id: str
-    version: int
-    first: Person
-    first_label: int
-    second: Person
-    label: int
-    at_milliseconds: int
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -129,12 +104,10 @@ def agreement_of(
     standing = [label for label, retraction in labels if retraction is None or retraction.is_replacement]
     gone = {label.version for label, retraction in labels if retraction is not None and not retraction.is_replacement}
     moderators = _count(labels)
-    corrections = _corrections(standing, gone, moderators)
-    blind = [
-        Judgement(each.first, each.first_label, each.second, each.label, is_blind=True)
-        for each in opinions
-        if each.version not in gone and each.first != each.second
-    ]
+    valid = [each for each in opinions if each.version not in gone and each.first != each.second]
+    blind = [Judgement(each.first, each.first_label, each.second, each.label, is_blind=True) for each in valid]
+    judged = {(each.prediction_id, frozenset({each.first, each.second})) for each in valid}
+    corrections = _corrections(standing, gone, moderators, judged)
     judgements = [*corrections, *blind]
     for person, own in _by_person(judgements).items():
         moderators.setdefault(person, Moderator(person)).kappa = _overall(own)
@@ -174,7 +147,10 @@ def _count(labels: Iterable[tuple[StoredLabel, Retraction | None]]) -> dict[Pers
 
 
 def _corrections(
-    standing: Iterable[StoredLabel], gone: set[int], moderators: Mapping[Person, Moderator]
+    standing: Iterable[StoredLabel],
+    gone: set[int],
+    moderators: Mapping[Person, Moderator],
+    judged: Collection[tuple[str, frozenset[Person]]],
 ) -> list[Judgement]:
     """Return the predictions that somebody labelled again: two people count once, by the first label of each."""
     found: dict[tuple[str | None, frozenset[Person]], Judgement] = {}
@@ -191,7 +167,8 @@ def _corrections(
             moderators[first].replaced += 1
             moderators[first].overturned += earlier.label != label.label
         together = (label.prediction_id, frozenset({first, second}))
-        found.setdefault(together, Judgement(first, earlier.label, second, label.label, is_blind=False))
+        if together not in judged:
+            found.setdefault(together, Judgement(first, earlier.label, second, label.label, is_blind=False))
     return list(found.values())
 
 

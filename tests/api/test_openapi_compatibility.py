@@ -48,6 +48,8 @@ ADDED = {
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/moderators": {"get"},
+    "/tenants/{tenant}/second-reviews": {"get"},
+    "/tenants/{tenant}/second-reviews/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
     "/audit": {"get"},
 }

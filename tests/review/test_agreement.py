@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from app.learning.events import ReplacedLabel
-from app.review.agreement import Agreement, Moderator, Person, SecondOpinion, agreement_of
+from app.review.agreement import Agreement, Moderator, agreement_of
+from app.review.people import Person, SecondOpinion
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 
 ANN, BOB, CAT = Person("ann"), Person("bob"), Person("cat")

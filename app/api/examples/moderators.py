@@ -49,3 +49,22 @@ MODERATORS = {
     ],
     "differences_unknown": None,
 }
+SECOND_REVIEWS = {
+    "tenant": TENANT,
+    "waiting": 3,
+    "items": [
+        {
+            "prediction_id": "9f2c41d07a6b-1-0",
+            "at": 1_794_879_990_000,
+            "features": {"path:login": 1.0},
+            "input": {"kind": "url", "url": "http://example.org/login"},
+            "review_reason": "second",
+            "lease_until": 1_794_880_300_000,
+        }
+    ],
+}
+SECOND_OPINIONS = {
+    "opinion": {"action": "opinion", "label": 1, "moderator": "bob"},
+    "skip": {"action": "skip", "moderator": "bob"},
+}
+SECOND_REVIEW_DONE = {"tenant": TENANT, "prediction_id": "9f2c41d07a6b-1-0", "action": "opinion"}

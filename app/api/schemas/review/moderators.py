@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.names import ResponseModel
-from app.review.agreement import MOST_LABELS, Agreement, Difference, Moderator, Pair, Person
+from app.review.agreement import MOST_LABELS, Agreement, Difference, Moderator, Pair
+from app.review.people import Person
 from app.review.statistics import Kappa
 
 Rate = float | None
