@@ -32,7 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import moderators, second, session
+from app.api.routes.review import events, explanation, moderators, second, session, settings, similar, timeline
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -48,8 +48,13 @@ ROUTERS = [
         labels,
         predictions,
         review_queue,
+        similar,
         moderators,
         second,
+        timeline,
+        events,
+        explanation,
+        settings,
         session,
         models,
         keys,

@@ -1,7 +1,7 @@
 """A tenant's configuration: the algorithm and its options, validated, with every value in force."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from app.learning.errors import BadSetting, short_repr
 from app.learning.honest.target import check_target, implied_by_target, settle_objective
-from app.learning.rules import HUGE, TINY, Rule, number, one_of, or_text, whole, zero_or
+from app.learning.rules import FLAG, HUGE, TINY, Rule, number, one_of, one_of_or_none, or_text, whole, zero_or
 from kernels.arrays import Floats
 from kernels.evaluation.calibration import OBJECTIVES
 from kernels.evaluation.curve import TARGETS
@@ -166,19 +166,24 @@ class Config:
         return array
 
 
+def defaults_of(name: str) -> dict[str, Value]:
+    """Return every setting that an algorithm has, with its default."""
+    algorithm = load(name)
+    known = ALWAYS | algorithm.options | (WITH_COSTS if "costs" in algorithm.options else frozenset())
+    return {key: value for key, value in (DEFAULTS | dict(algorithm.defaults)).items() if key in known}
+
+
 def config_of(given: Mapping[str, Value]) -> Config:
     """Validate settings, fill in the algorithm's defaults, and reject settings that the algorithm does not use."""
     name = given.get("algorithm", DEFAULTS["algorithm"])
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise BadSetting(f"algorithm {name!r} is unknown; it must be one of {', '.join(ALGORITHMS)}")
-    algorithm = load(str(name))
-    known = ALWAYS | algorithm.options | (WITH_COSTS if "costs" in algorithm.options else frozenset())
-    _reject_unknown(given, known, str(name))
+    values = defaults_of(name)
+    _reject_unknown(given, values.keys(), name)
     if given.get("target_sparsity") is not None and given.get("lambda"):
         raise BadSetting(
             "target_sparsity and lambda are both set, but target_sparsity adjusts lambda: set one of them, not both"
         )
-    values = {key: value for key, value in (DEFAULTS | dict(algorithm.defaults)).items() if key in known}
     if COSTS & given.keys():
         values["costs"] = "given"
     values |= {key: _validated(key, value) for key, value in given.items()}
@@ -191,14 +196,14 @@ def config_of(given: Mapping[str, Value]) -> Config:
     settle_objective(values, given)
     check_target(values)
     _check_review(values)
-    if algorithm.state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
+    if load(name).state == NUMBERED and values["max_features"] > MOST_FULL_FEATURES:  # type: ignore[operator]
         raise BadSetting(
             f"max_features is {values['max_features']:,}; {name} keeps a full matrix and allows {MOST_FULL_FEATURES:,}"
         )
     return Config(values)
 
 
-def _reject_unknown(given: Mapping[str, Value], known: frozenset[str], algorithm: str) -> None:
+def _reject_unknown(given: Mapping[str, Value], known: Collection[str], algorithm: str) -> None:
     for name in given:
         if name not in DEFAULTS:
             raise BadSetting(f"setting {name!r} does not exist; {algorithm} has {', '.join(sorted(known))}")
@@ -226,9 +231,9 @@ def _implied(changes: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _validated(name: str, value: Value) -> Value:
-    expected, is_valid = RULES[name]
-    if not is_valid(value):
-        raise BadSetting(f"{name} is {short_repr(value)}; it must be {expected}")
+    rule = RULES[name]
+    if not rule.is_valid(value):
+        raise BadSetting(f"{name} is {short_repr(value)}; it must be {rule.expected}")
     return value if value is None or isinstance(value, str | bool) or name in WHOLE else float(value)
 
 
@@ -272,17 +277,14 @@ RULES: dict[str, Rule] = {
     "truncate_every": whole(1, 1_000_000_000),
     "truncate_below": number("a number from 0 to 1e12, or null for no bound", 0.0, HUGE, or_none=True),
     "normalize": one_of("l2", "none"),
-    "bias": ("true or false", lambda value: isinstance(value, bool)),
+    "bias": FLAG,
     "threshold": or_text(AUTO, number("a number from -1e12 to 1e12", -HUGE, HUGE)),
-    "objective": ("'balanced', 'error', 'cost' or null", lambda value: value is None or value in OBJECTIVES),
-    "target": (
-        f"{', '.join(map(repr, TARGETS[1:]))} or null",
-        lambda value: value is None or (isinstance(value, str) and value in TARGETS[1:]),
-    ),
+    "objective": one_of_or_none(*OBJECTIVES),
+    "target": one_of_or_none(*TARGETS[1:]),
     "target_value": number("a number from 1e-6 to 1e9, or null", 1e-6, 1e9, or_none=True),
     "max_features": whole(1, 1 << 31),
-    "keep_predictions": ("true or false", lambda value: isinstance(value, bool)),
-    "featurizer": (
+    "keep_predictions": FLAG,
+    "featurizer": Rule(
         f"a version of the featurizer: {' or '.join(map(str, FEATURIZERS))}",
         lambda value: type(value) is int and value in FEATURIZERS,
     ),

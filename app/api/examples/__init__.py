@@ -21,6 +21,8 @@ from app.api.examples.inputs import (
 )
 from app.api.examples.labels import (
     COMPARED,
+    EXPLANATION,
+    EXPLANATIONS,
     LABELS,
     PREDICTION,
     RETRACTED,
@@ -28,6 +30,7 @@ from app.api.examples.labels import (
     REVIEW,
     REVIEW_ACTION,
     REVIEW_ACTIONS,
+    SIMILAR,
     WHAT_IFS,
 )
 from app.api.examples.moderators import MODERATORS, SECOND_OPINIONS, SECOND_REVIEW_DONE, SECOND_REVIEWS
@@ -45,13 +48,17 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
+from app.api.examples.tenants import ALL_SETTINGS, CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
 
 __all__ = [
+    "ALL_SETTINGS",
     "AUDIT",
     "COMPARED",
     "CURVE",
     "DELETED",
+    "EVENT",
+    "EXPLANATION",
+    "EXPLANATIONS",
     "FEATURES_FOUND",
     "FEATURES_OF_URL",
     "FEEDBACK",
@@ -92,7 +99,9 @@ __all__ = [
     "SESSION",
     "SETTINGS",
     "SHOWN",
+    "SIMILAR",
     "SNAPSHOT",
+    "TIMELINE",
     "WEIGHTS",
     "WHAT_IFS",
 ]

@@ -125,6 +125,35 @@ PREDICTION = {
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
     "labels": [LABEL],
 }
+SIMILAR = {
+    "prediction_id": LABEL["prediction_id"],
+    "tenant": TENANT,
+    "compared": 1230,
+    "anomalies": 3,
+    "normal": 0,
+    "labels": [
+        {
+            "similarity": 0.82,
+            "label": 1,
+            "at": 1_794_880_000_000,
+            "version": 1230,
+            "moderator": "ann",
+            "prediction_id": "9f2c41d07a6b-0-7",
+            "shared": ["host:login.example.org", "path:verify"],
+            "input": {"kind": "url", "url": "http://login.example.org/account/verify?id=8"},
+        }
+    ],
+}
+EXPLANATIONS = {"url": {"url": "http://example.org/login", "explain": 5}, "features": {"features": {"token:free": 1}}}
+EXPLANATION = EXPLAINED | {
+    "tenant": TENANT,
+    "algorithm": "cs-sol",
+    "threshold": 0.03125,
+    "has_no_opinion": False,
+    "features": 24,
+    "cut": [],
+    "input": PREDICTION["input"],
+}
 REVIEW_ITEM = PREDICTION | {
     "labels": [],
     "chosen_with": 1.0,

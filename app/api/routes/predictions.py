@@ -67,7 +67,7 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
     explain: Explain = 10,
 ) -> PredictionResponse:
     """Show a prediction, its reasons and its labels."""
-    held = await tenants.hold(_tenant(tenant, caller), create=False)
+    held = await tenants.hold(tenant_of(tenant, caller), create=False)
     return await shown_prediction(service, tenants, held, prediction_id, explain)
 
 
@@ -114,12 +114,12 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
         input=await shown_input(raw),
         then=then,
         then_unknown=None if then is not None or not explain else unknown,
-        now=await _explained(held, scored, raw, explain) if scored is not None else None,
+        now=await explained_by(held, scored, raw, explain) if scored is not None else None,
         labels=labels,
     )
 
 
-def _tenant(given: str | None, caller: Key | None) -> str:
+def tenant_of(given: str | None, caller: Key | None) -> str:
     """Return the tenant that is asked for, or that of a key for one tenant."""
     if given is not None:
         return given
@@ -156,10 +156,11 @@ async def _then(  # noqa: PLR0913, PLR0917 - all that is known of the prediction
         return None, OUT_OF_REACH.format(version=kept.version)
     if model.state.predict(scored)[0] != kept.score:
         return None, OTHER_HISTORY
-    return await _explained(model, scored, raw, explain), ""
+    return await explained_by(model, scored, raw, explain), ""
 
 
-async def _explained(tenant: Tenant, scored: Example, raw: RawInput | None, explain: int) -> ExplainedResponse:
+async def explained_by(tenant: Tenant, scored: Example, raw: RawInput | None, explain: int) -> ExplainedResponse:
+    """Return the verdict of a model, and its reasons."""
     copy = Tenant(tenant.name, tenant.state, tenant.position)  # this is no prediction that metrics should count
     verdict = copy.predict(scored, scored.keys.size + BIAS if explain else 0)
     features = [ContributionResponse(feature=name, contribution=value) for name, value in verdict.contributions]

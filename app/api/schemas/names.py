@@ -57,9 +57,9 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic.Field
+def optional(description: str, alias: str | None = None) -> Any:  # noqa: ANN401 - as pydantic.Field
     """Return a field that may be absent, and must not be null."""
-    return Field(default=None, description=description, json_schema_extra=_drop_default)
+    return Field(default=None, alias=alias, description=description, json_schema_extra=_drop_default)
 
 
 def _drop_default(schema: dict[str, Any]) -> None:

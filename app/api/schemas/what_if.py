@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.names import Number, RequestModel, ResponseModel, TenantName, Time, milliseconds
-from app.api.schemas.tenants import Rate, TenantSettings
+from app.api.schemas.settings import TenantSettings
+from app.api.schemas.tenants import Rate
 from app.learning.parts.confusion import Confusion
 from app.tenants.labels.stored_labels import LabelFilter
 from app.tenants.labels.what_if import Comparison, Flip, Side, WhatIf

@@ -14,6 +14,11 @@ export function decimal(value, digits = 3) {
   return value === null || value === undefined ? "–" : value.toFixed(digits);
 }
 
+/** A number with a true minus sign, for texts. */
+export function real(value, digits = 3) {
+  return decimal(value, digits).replace("-", "−");
+}
+
 export function signed(value, digits = 2) {
   if (value === null || value === undefined) return "–";
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
