@@ -13,6 +13,7 @@ from app.tenants.labels.stored_labels import Retraction, StoredLabel
 MOST_LABELS = 50_000  # the newest are read
 MOST_MODERATORS = 100  # are returned, those with most labels
 MOST_PAIRS = 1000
+MOST_DIFFERENCES = 10
 SIGNIFICANT = 0.05  # after the correction
 LEAST_DIFFERENCE = {"second": 0.02, "overturned": 0.02, "verdicts": 0.05}  # of rates: less is of no importance
 Kind = Literal["second", "overturned", "verdicts"]
@@ -64,6 +65,7 @@ class Difference(msgspec.Struct, frozen=True):
     other_trials: int
     p_value: float  # corrected
     comparisons: int
+    excluded: int = 0  # others who differ more, and are left out of this comparison
 
     @property
     def detail(self) -> str:
@@ -77,7 +79,9 @@ class Difference(msgspec.Struct, frozen=True):
             "overturned": f"Others replaced {mine} labels by the opposite; of everybody else's labels, {others}.",
             "verdicts": f"{mine} labels contradict the verdict; of everybody else's labels, {others}.",
         }
-        return f"{sentences[self.kind]} {_chance(self.p_value)}"
+        left_out = "1 person who differs" if self.excluded == 1 else f"{self.excluded} people who differ"
+        without = f" This is without {left_out} even more." if self.excluded else ""
+        return f"{sentences[self.kind]}{without} {_chance(self.p_value)}"
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -214,16 +218,31 @@ def _differences(
     people = sorted(moderators.values(), key=lambda each: -each.labels)[:MOST_MODERATORS]
     if len(people) < 2:  # noqa: PLR2004 - it takes two
         return [], "there are no labels of two people to compare"
-    tests = [test for person in people for test in _tests(person, moderators.values(), blind)]
-    if not tests:
-        return [], "there are no labels yet that can be compared"
+    found: list[Difference] = []
+    rest = list(moderators.values())
+    judgements = list(blind)
+    while len(found) < MOST_DIFFERENCES:
+        tests = [test for person in people for test in _tests(person, rest, judgements)]
+        if not tests and not found:
+            return [], "there are no labels yet that can be compared"
+        differing = _significant(tests, len(moderators) - len(rest))
+        if not differing:
+            break
+        # Who differs most would make everybody else look different: the others are compared without this person.
+        most = min(differing, key=lambda each: each.p_value).person
+        found += [each for each in differing if each.person == most]
+        people, rest = ([each for each in some if each.person != most] for some in (people, rest))
+        judgements = [each for each in judgements if most not in {each.first, each.second}]
+    return found, None
+
+
+def _significant(tests: Sequence[tuple[Difference, float]], excluded: int) -> list[Difference]:
     corrected = holm([p_value for _, p_value in tests])
-    found = [
-        msgspec.structs.replace(difference, p_value=p_value, comparisons=len(tests))
+    return [
+        msgspec.structs.replace(difference, p_value=p_value, comparisons=len(tests), excluded=excluded)
         for (difference, _), p_value in zip(tests, corrected, strict=True)
         if p_value < SIGNIFICANT and _matters(difference)
     ]
-    return sorted(found, key=lambda each: each.p_value), None
 
 
 def _tests(

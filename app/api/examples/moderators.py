@@ -42,6 +42,7 @@ MODERATORS = {
             "other_trials": 820,
             "p_value": 0.00001,
             "comparisons": 6,
+            "excluded": 0,
             "detail": "Others replaced 31 of 400 (7.8%) labels by the opposite; of everybody else's labels, 4 of 820 "
             "(0.5%). By chance, a difference as large would have a probability of less than 0.0001, corrected for all "
             "comparisons.",

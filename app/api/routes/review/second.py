@@ -76,7 +76,7 @@ async def lease_second_reviews(  # noqa: PLR0913, PLR0917 - what FastAPI gives
 @router.post(
     "/tenants/{tenant}/second-reviews/{prediction_id}",
     summary="Give a blind second opinion",
-    description="It is kept for the [figures](#review) of how far people agree. It is not learnt, and replaces no "
+    description="It is kept for the figures of how far people agree. It is not learnt, and replaces no "
     "label. A request that is sent again does no harm.",
     dependencies=[needs("feedback"), OwnTenant],
     response_description="What was done.",

@@ -101,6 +101,7 @@ class DifferenceResponse(PersonResponse):
     other_trials: int
     p_value: Annotated[float, Field(description="Corrected.")]
     comparisons: int
+    excluded: Annotated[int, Field(description="People who differ more, and are left out of this comparison.")]
     detail: Annotated[str, Field(description="A sentence with the numbers.")]
 
     @classmethod
@@ -116,6 +117,7 @@ class DifferenceResponse(PersonResponse):
             other_trials=found.other_trials,
             p_value=found.p_value,
             comparisons=found.comparisons,
+            excluded=found.excluded,
             detail=found.detail,
         )
 
