@@ -31,6 +31,7 @@ from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
 from app.review.live import LiveStates
 from app.review.queue import ReviewQueue
+from app.review.second import SecondReviews
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
 from app.storage.access.audit_log import AuditLog
@@ -45,6 +46,7 @@ from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
 from app.storage.predictions import PredictionStore
 from app.storage.review.inputs import InputStore
+from app.storage.review.opinions import OpinionStore
 from app.storage.review.queue import QueueLimits, ReviewQueueStore
 from app.storage.snapshots import SnapshotStore
 from app.storage.stored_tenant import TenantStore
@@ -141,6 +143,9 @@ def application(settings: Settings) -> FastAPI:
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             review=queue,
+            second_reviews=SecondReviews(
+                OpinionStore(connection), tenants, settings.second_review_share, settings.review_lease_seconds
+            ),
             live=LiveStates(queue),
             event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,

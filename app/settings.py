@@ -103,6 +103,7 @@ class Settings(BaseSettings):
     review_max_bytes_per_tenant: Size = Field(4 * MIB, ge=64 * KIB)
     review_max_leases: int = Field(100, ge=1, le=10_000)
     review_lease_seconds: int = Field(300, ge=1, le=86_400)
+    second_review_share: float = Field(0.02, ge=0, le=1)
     feedback_id_ttl_seconds: int = Field(604_800, ge=60, le=31_536_000)
     deleted_tenant_seconds: int = Field(604_800, ge=0, le=31_536_000)
     snapshot_every_events: int = Field(10_000, ge=1, le=1_000_000_000)

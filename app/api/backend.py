@@ -16,9 +16,12 @@ from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
 from app.review.live import LiveStates
+from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
+from app.review.second import SecondLease
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.review.inputs import RawInput
+from app.storage.review.opinions import Answer, Said
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Asked, Retracted
@@ -134,6 +137,19 @@ class ReviewQueue(Protocol):
         """Return what a queue holds; None while the store does not answer."""
 
 
+class SecondReviewDesk(Protocol):
+    """The blind second reviews of all tenants."""
+
+    async def lease(self, tenant: Tenant, reviewer: Reviewer, limit: int) -> SecondLease:
+        """Lease predictions that somebody else has labelled; a limit of 0 only counts them."""
+
+    async def answer(self, tenant: str, reviewer: Reviewer, prediction_id: str, action: Answer, said: Said) -> None:
+        """Keep what a person says, or pass the prediction on."""
+
+    async def opinions(self, tenant: str) -> list[SecondOpinion]:
+        """Return the second opinions that are kept."""
+
+
 class Featurizer(Protocol):
     """What turns raw inputs into features."""
 
@@ -176,6 +192,7 @@ class Backend(NamedTuple):
     audit: Audit
     label_rates: LabelRates
     review: ReviewQueue
+    second_reviews: SecondReviewDesk
     live: LiveStates
     event_streams: EventStreams
     rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit

@@ -1,47 +1,23 @@
 """How far moderators agree: with each other, and with what was answered; and whose labels differ from the others'."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
+from app.review.people import Person, SecondOpinion
 from app.review.statistics import Kappa, Stratum, fisher, holm, kappa, mantel_haenszel
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 
 MOST_LABELS = 50_000  # the newest are read
 MOST_MODERATORS = 100  # are returned, those with most labels
 MOST_PAIRS = 1000
+MOST_DIFFERENCES = 10
 SIGNIFICANT = 0.05  # after the correction
 LEAST_DIFFERENCE = {"second": 0.02, "overturned": 0.02, "verdicts": 0.05}  # of rates: less is of no importance
 Kind = Literal["second", "overturned", "verdicts"]
 KINDS: tuple[Kind, ...] = ("second", "overturned", "verdicts")
-
-
-class Person(msgspec.Struct, frozen=True, order=True):
-    """Who labels: a moderator, or else the holder of a key."""
-
-    moderator: str | None = None
-    key_id: str | None = None
-
-    @classmethod
-    def of(cls, moderator: str | None, key_id: str | None) -> "Person | None":
-        """Return who gave a label; None if nobody is named."""
-        if moderator is None and key_id is None:
-            return None
-        return cls(moderator) if moderator is not None else cls(None, key_id)
-
-
-class SecondOpinion(msgspec.Struct, frozen=True):
-    """What a second person said of a labelled prediction without knowing the label, which was of this version."""
-
-    prediction_id: str
-    version: int
-    first: Person
-    first_label: int
-    second: Person
-    label: int
-    at_milliseconds: int
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -89,6 +65,7 @@ class Difference(msgspec.Struct, frozen=True):
     other_trials: int
     p_value: float  # corrected
     comparisons: int
+    excluded: int = 0  # others who differ more, and are left out of this comparison
 
     @property
     def detail(self) -> str:
@@ -102,7 +79,9 @@ class Difference(msgspec.Struct, frozen=True):
             "overturned": f"Others replaced {mine} labels by the opposite; of everybody else's labels, {others}.",
             "verdicts": f"{mine} labels contradict the verdict; of everybody else's labels, {others}.",
         }
-        return f"{sentences[self.kind]} {_chance(self.p_value)}"
+        left_out = "1 person who differs" if self.excluded == 1 else f"{self.excluded} people who differ"
+        without = f" This is without {left_out} even more." if self.excluded else ""
+        return f"{sentences[self.kind]}{without} {_chance(self.p_value)}"
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -129,12 +108,10 @@ def agreement_of(
     standing = [label for label, retraction in labels if retraction is None or retraction.is_replacement]
     gone = {label.version for label, retraction in labels if retraction is not None and not retraction.is_replacement}
     moderators = _count(labels)
-    corrections = _corrections(standing, gone, moderators)
-    blind = [
-        Judgement(each.first, each.first_label, each.second, each.label, is_blind=True)
-        for each in opinions
-        if each.version not in gone and each.first != each.second
-    ]
+    valid = [each for each in opinions if each.version not in gone and each.first != each.second]
+    blind = [Judgement(each.first, each.first_label, each.second, each.label, is_blind=True) for each in valid]
+    judged = {(each.prediction_id, frozenset({each.first, each.second})) for each in valid}
+    corrections = _corrections(standing, gone, moderators, judged)
     judgements = [*corrections, *blind]
     for person, own in _by_person(judgements).items():
         moderators.setdefault(person, Moderator(person)).kappa = _overall(own)
@@ -174,7 +151,10 @@ def _count(labels: Iterable[tuple[StoredLabel, Retraction | None]]) -> dict[Pers
 
 
 def _corrections(
-    standing: Iterable[StoredLabel], gone: set[int], moderators: Mapping[Person, Moderator]
+    standing: Iterable[StoredLabel],
+    gone: set[int],
+    moderators: Mapping[Person, Moderator],
+    judged: Collection[tuple[str, frozenset[Person]]],
 ) -> list[Judgement]:
     """Return the predictions that somebody labelled again: two people count once, by the first label of each."""
     found: dict[tuple[str | None, frozenset[Person]], Judgement] = {}
@@ -191,7 +171,8 @@ def _corrections(
             moderators[first].replaced += 1
             moderators[first].overturned += earlier.label != label.label
         together = (label.prediction_id, frozenset({first, second}))
-        found.setdefault(together, Judgement(first, earlier.label, second, label.label, is_blind=False))
+        if together not in judged:
+            found.setdefault(together, Judgement(first, earlier.label, second, label.label, is_blind=False))
     return list(found.values())
 
 
@@ -237,16 +218,31 @@ def _differences(
     people = sorted(moderators.values(), key=lambda each: -each.labels)[:MOST_MODERATORS]
     if len(people) < 2:  # noqa: PLR2004 - it takes two
         return [], "there are no labels of two people to compare"
-    tests = [test for person in people for test in _tests(person, moderators.values(), blind)]
-    if not tests:
-        return [], "there are no labels yet that can be compared"
+    found: list[Difference] = []
+    rest = list(moderators.values())
+    judgements = list(blind)
+    while len(found) < MOST_DIFFERENCES:
+        tests = [test for person in people for test in _tests(person, rest, judgements)]
+        if not tests and not found:
+            return [], "there are no labels yet that can be compared"
+        differing = _significant(tests, len(moderators) - len(rest))
+        if not differing:
+            break
+        # Who differs most would make everybody else look different: the others are compared without this person.
+        most = min(differing, key=lambda each: each.p_value).person
+        found += [each for each in differing if each.person == most]
+        people, rest = ([each for each in some if each.person != most] for some in (people, rest))
+        judgements = [each for each in judgements if most not in {each.first, each.second}]
+    return found, None
+
+
+def _significant(tests: Sequence[tuple[Difference, float]], excluded: int) -> list[Difference]:
     corrected = holm([p_value for _, p_value in tests])
-    found = [
-        msgspec.structs.replace(difference, p_value=p_value, comparisons=len(tests))
+    return [
+        msgspec.structs.replace(difference, p_value=p_value, comparisons=len(tests), excluded=excluded)
         for (difference, _), p_value in zip(tests, corrected, strict=True)
         if p_value < SIGNIFICANT and _matters(difference)
     ]
-    return sorted(found, key=lambda each: each.p_value), None
 
 
 def _tests(

@@ -203,7 +203,7 @@ class EventLog:
     async def _delete(self, tenant: str, only: str, keep_seconds: int) -> str | None:
         keys, now = keys_of(tenant), time.time_ns() // 1_000_000
         names = [keys.meta, keys.changes, keys.pending, keys.log, keys.headers, keys.chunks, keys.deleted]
-        names += [keys.pending_count, keys.pending_demand, keys.aside, keys.snapshot_lock]
+        names += [keys.pending_count, keys.pending_demand, keys.aside, keys.snapshot_lock, *keys.second]
         call = Call(scripts.DELETE, names, [tenant, REMEMBER_DELETED_MILLISECONDS, only, 1000 * keep_seconds, now])
         deleted: bytes | None = await self._connection.run(call)
         return deleted.decode() if deleted is not None else None

@@ -65,6 +65,17 @@ class TenantKeys(Struct, frozen=True, gc=False):
         """How many reviews the policy wants, of this hour and the one before."""
         return f"{self.prefix}:pending_demand"
 
+    @property
+    def opinions(self) -> str:
+        """Blind second opinions by prediction."""
+        return f"{self.prefix}:second:opinions"
+
+    @property
+    def second(self) -> list[str]:
+        """All keys of second reviews: opinions, their times, ends of leases, holders, who has passed which."""
+        parts = ("times", "leases", "holders", "passes")
+        return [self.opinions, *(f"{self.prefix}:second:{part}" for part in parts)]
+
     def outcomes(self, incarnation: str, block: int | str) -> str:
         """The outcomes of a block of versions, for retries; append.lua builds the same name from that of the log."""
         return f"{self.prefix}:outcomes:{incarnation[:8]}:{block}"

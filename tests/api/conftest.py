@@ -22,7 +22,7 @@ from app.main import request_limits
 from app.review.live import LiveStates
 from app.settings import Settings
 from app.telemetry.counters import Requests
-from tests.api.fake_review import FakeReview
+from tests.api.fake_review import FakeReview, FakeSecondReviews
 from tests.api.fakes import FakePending, FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))
@@ -41,6 +41,7 @@ def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **othe
     usual: dict[str, Any] = {
         "limits": SMALL, "featurize": features_of, "metrics": no_metrics, "authenticator": Authenticator(),
         "audit": Audit(), "label_rates": LabelRates(), "review": FakeReview(),
+        "second_reviews": FakeSecondReviews(),
         "event_streams": EventStreams(2, Requests()),
     }  # fmt: skip
     given = usual | others

@@ -1,7 +1,10 @@
 """A review queue in memory, without a store."""
 
 from app.review.errors import LeaseLost
+from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
+from app.review.second import SecondLease
+from app.storage.review.opinions import Answer, Said
 from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.tenant import Tenant
 
@@ -42,3 +45,25 @@ class FakeReview:
     async def status(self, tenant: str) -> QueueCounts | None:
         del tenant
         return QueueCounts(QueueChanges(len(self.waiting), len(self.holders)), 1.5, {"random": len(self.waiting)})
+
+
+class FakeSecondReviews:
+    """Second reviews that are given by the test."""
+
+    def __init__(self) -> None:
+        self.waiting: list[str] = []
+        self.answers: list[tuple[str, Reviewer, str, Answer, Said]] = []
+        self.given: list[SecondOpinion] = []
+
+    async def lease(self, tenant: Tenant, reviewer: Reviewer, limit: int) -> SecondLease:
+        del tenant, reviewer
+        return SecondLease(1_800_000_000_000, len(self.waiting), self.waiting[:limit])
+
+    async def answer(self, tenant: str, reviewer: Reviewer, prediction_id: str, action: Answer, said: Said) -> None:
+        if prediction_id not in self.waiting:
+            raise LeaseLost(prediction_id, "gone")
+        self.answers.append((tenant, reviewer, prediction_id, action, said))
+
+    async def opinions(self, tenant: str) -> list[SecondOpinion]:
+        del tenant
+        return self.given

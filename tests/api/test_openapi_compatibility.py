@@ -49,6 +49,8 @@ ADDED = {
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
     "/tenants/{tenant}/moderators": {"get"},
+    "/tenants/{tenant}/second-reviews": {"get"},
+    "/tenants/{tenant}/second-reviews/{prediction_id}": {"post"},
     "/tenants/{tenant}/curve": {"get"},
     "/tenants/{tenant}/timeline": {"get"},
     "/tenants/{tenant}/events": {"get"},

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from app.learning.events import ReplacedLabel
-from app.review.agreement import Agreement, Moderator, Person, SecondOpinion, agreement_of
+from app.review.agreement import Agreement, Moderator, agreement_of
+from app.review.people import Person, SecondOpinion
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 
 ANN, BOB, CAT = Person("ann"), Person("bob"), Person("cat")
@@ -199,3 +200,25 @@ def test_only_those_with_most_labels_are_shown() -> None:
     found = log.agreement()
     assert len(found.moderators) == 100
     assert found.moderators[0].person == Person("m007")
+
+
+def test_an_outlier_does_not_make_everybody_else_look_different() -> None:
+    draw = np.random.default_rng(8)
+    log = Log()
+    for number in range(1200):
+        served = int(draw.choice([1, -1]))
+        is_wrong = draw.random() < (0.6 if number % 3 == 2 else 0.15)
+        log.add(("ann", "bob", "cat")[number % 3], -served if is_wrong else served, served=served)
+    assert [each.person for each in log.agreement().differences] == [CAT]
+
+
+def test_a_second_outlier_is_compared_without_the_first() -> None:
+    log = Log()
+    for number in range(1200):
+        person, served = ("ann", "bob", "cat", "dan")[number % 4], 1
+        often = {"cat": 2, "dan": 4}.get(person, 20)
+        log.add(person, -1 if number // 4 % often == 0 else 1, served=served)
+    cat, dan = log.agreement().differences
+    assert (cat.person, cat.excluded, dan.person, dan.excluded) == (CAT, 0, Person("dan"), 1)
+    assert (dan.other_hits, dan.other_trials) == (30, 600)
+    assert "This is without 1 person who differs even more." in dan.detail

@@ -33,7 +33,7 @@ from app.api.examples.labels import (
     SIMILAR,
     WHAT_IFS,
 )
-from app.api.examples.moderators import MODERATORS
+from app.api.examples.moderators import MODERATORS, SECOND_OPINIONS, SECOND_REVIEW_DONE, SECOND_REVIEWS
 from app.api.examples.service import (
     AUDIT,
     DELETED,
@@ -93,6 +93,9 @@ __all__ = [
     "REVIEW_ACTION",
     "REVIEW_ACTIONS",
     "ROTATION",
+    "SECOND_OPINIONS",
+    "SECOND_REVIEWS",
+    "SECOND_REVIEW_DONE",
     "SESSION",
     "SETTINGS",
     "SHOWN",

@@ -42,6 +42,7 @@ MODERATORS = {
             "other_trials": 820,
             "p_value": 0.00001,
             "comparisons": 6,
+            "excluded": 0,
             "detail": "Others replaced 31 of 400 (7.8%) labels by the opposite; of everybody else's labels, 4 of 820 "
             "(0.5%). By chance, a difference as large would have a probability of less than 0.0001, corrected for all "
             "comparisons.",
@@ -49,3 +50,22 @@ MODERATORS = {
     ],
     "differences_unknown": None,
 }
+SECOND_REVIEWS = {
+    "tenant": TENANT,
+    "waiting": 3,
+    "items": [
+        {
+            "prediction_id": "9f2c41d07a6b-1-0",
+            "at": 1_794_879_990_000,
+            "features": {"path:login": 1.0},
+            "input": {"kind": "url", "url": "http://example.org/login"},
+            "review_reason": "second",
+            "lease_until": 1_794_880_300_000,
+        }
+    ],
+}
+SECOND_OPINIONS = {
+    "opinion": {"action": "opinion", "label": 1, "moderator": "bob"},
+    "skip": {"action": "skip", "moderator": "bob"},
+}
+SECOND_REVIEW_DONE = {"tenant": TENANT, "prediction_id": "9f2c41d07a6b-1-0", "action": "opinion"}

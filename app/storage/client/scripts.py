@@ -7,13 +7,17 @@ from app.storage.client.connection import Call, Script
 
 __all__ = [
     "APPEND", "COMMIT", "CREATE", "DELETE", "END_LEASE", "FREE", "KEEP", "KEPT_BYTES", "KEYRING", "LEASE", "OUTCOMES",
-    "QUEUE_COUNTS", "RELEASE", "REPLACE", "RESTORE", "SEED", "SET_ASIDE", "Call", "Script",
+    "QUEUE_COUNTS", "RELEASE", "REPLACE", "RESTORE", "SECOND_ANSWER", "SECOND_LEASE", "SEED", "SET_ASIDE", "Call",
+    "Script",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent.parent / "lua"
 
 
-DURABLE = ("append", "create", "seed", "delete", "restore", "replace", "keyring", "lease", "end_lease")
+DURABLE = (
+    "append", "create", "seed", "delete", "restore", "replace", "keyring", "lease", "end_lease", "second_lease",
+    "second_answer",
+)  # fmt: skip
 WITH_QUEUE = ("append", "delete", "keep", "lease", "end_lease", "queue_counts")  # they begin with queue.lua
 
 
@@ -23,6 +27,8 @@ def _read(name: str) -> Script:
     return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), name in DURABLE)
 
 
-APPEND, CREATE, SEED, DELETE, RESTORE, REPLACE, KEYRING, LEASE, END_LEASE = map(_read, DURABLE)
+(
+    APPEND, CREATE, SEED, DELETE, RESTORE, REPLACE, KEYRING, LEASE, END_LEASE, SECOND_LEASE, SECOND_ANSWER
+) = map(_read, DURABLE)  # fmt: skip
 COMMIT, RELEASE, OUTCOMES, SET_ASIDE = map(_read, ("commit", "release", "outcomes", "set_aside"))
 KEEP, KEPT_BYTES, FREE, QUEUE_COUNTS = map(_read, ("keep", "kept_bytes", "free", "queue_counts"))

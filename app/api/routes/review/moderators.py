@@ -6,13 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api import examples
-from app.api.dependencies import Tenants, needs
+from app.api.dependencies import Service, Tenants, needs
 from app.api.documentation import WITH_TENANT, example, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, time_of
 from app.api.routes.tenants import TenantPath
 from app.api.schemas.review.moderators import ModeratorsResponse
-from app.review.agreement import MOST_LABELS, SecondOpinion, agreement_of
+from app.review.agreement import MOST_LABELS, agreement_of
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 
 router = APIRouter(route_class=ApiRoute, tags=["review"], dependencies=[KnownQuery])
@@ -32,6 +32,7 @@ router = APIRouter(route_class=ApiRoute, tags=["review"], dependencies=[KnownQue
 async def show_moderators(
     tenant: TenantPath,
     tenants: Tenants,
+    service: Service,
     since: Annotated[int | None, time_of("since"), Query(description="From this time on, with its zone.")] = None,
     until: Annotated[int | None, time_of("until"), Query(description="Before this time, with its zone.")] = None,
 ) -> ModeratorsResponse:
@@ -43,6 +44,6 @@ async def show_moderators(
             has_more = True
             break
         labels.append(found)
-    opinions: list[SecondOpinion] = []
+    opinions = await service.second_reviews.opinions(tenant)
     agreement = await asyncio.to_thread(agreement_of, labels, opinions)
     return ModeratorsResponse.of(tenant, agreement, has_more=has_more)

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.names import ResponseModel
-from app.review.agreement import MOST_LABELS, Agreement, Difference, Moderator, Pair, Person
+from app.review.agreement import MOST_LABELS, Agreement, Difference, Moderator, Pair
+from app.review.people import Person
 from app.review.statistics import Kappa
 
 Rate = float | None
@@ -100,6 +101,7 @@ class DifferenceResponse(PersonResponse):
     other_trials: int
     p_value: Annotated[float, Field(description="Corrected.")]
     comparisons: int
+    excluded: Annotated[int, Field(description="People who differ more, and are left out of this comparison.")]
     detail: Annotated[str, Field(description="A sentence with the numbers.")]
 
     @classmethod
@@ -115,6 +117,7 @@ class DifferenceResponse(PersonResponse):
             other_trials=found.other_trials,
             p_value=found.p_value,
             comparisons=found.comparisons,
+            excluded=found.excluded,
             detail=found.detail,
         )
 

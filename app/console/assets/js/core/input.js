@@ -67,7 +67,7 @@ function defangSchemes(characters, shown) {
 
 function textView(text, places = [], show, kind = "raw") {
   const all = Array.from(text.trimEnd());
-  const box = h("pre", { class: kind, dir: "auto", tabindex: all.length > 400 ? "0" : null });
+  const box = h("pre", { class: kind, dir: "auto", tabindex: canScroll(all) ? "0" : null });
   const draw = (most) => {
     const characters = all.slice(0, most);
     box.replaceChildren(...pieces(show(characters), places));
@@ -77,6 +77,9 @@ function textView(text, places = [], show, kind = "raw") {
   const more = button(`Show all ${count(all.length)} characters`, () => { draw(all.length); more.remove(); }, { kind: "small" });
   return h("div", { class: "long" }, box, more);
 }
+
+// Whether a box of limited height may scroll: then it must take the focus, for people without a mouse.
+const canScroll = (characters) => characters.length > 200 || characters.filter((each) => each === "\n").length > 2;
 
 function pieces(shown, places) {
   const marks = new Array(shown.length);
