@@ -35,6 +35,7 @@ from app.learning.example import example_of_json, examples_of_json
 from app.learning.first_settings import settings_of_new_tenants
 from app.learning.state import TenantState, advance
 from app.review.live import LiveStates
+from app.review.overview import Overview
 from app.review.queue import ReviewQueue
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
@@ -147,6 +148,14 @@ def application(settings: Settings) -> FastAPI:
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
             review=queue,
             live=LiveStates(queue),
+            overview=Overview(
+                tenants.cache,
+                tenants.loader.damaged,
+                partial(tenants.hold, create=False),
+                EventLog(connection, settings.feedback_id_ttl_seconds),
+                review,
+                room_bytes=settings.memory_budget_bytes // 2,
+            ),
             event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,

@@ -32,7 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import events, session, timeline
+from app.api.routes.review import events, overview, session, timeline
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -50,6 +50,7 @@ ROUTERS = [
         review_queue,
         timeline,
         events,
+        overview,
         session,
         models,
         keys,

@@ -32,6 +32,7 @@ ROUTES = {
     "get /deleted/{tenant}", "post /deleted/{tenant}/restore",
     "post /tenants/{tenant}/whatif", "get /tenants/{tenant}/review", "post /tenants/{tenant}/review/{prediction_id}",
     "get /tenants/{tenant}/curve", "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
+    "get /overview",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
 }  # fmt: skip

@@ -50,6 +50,7 @@ ADDED = {
     "/tenants/{tenant}/curve": {"get"},
     "/tenants/{tenant}/timeline": {"get"},
     "/tenants/{tenant}/events": {"get"},
+    "/overview": {"get"},
     "/audit": {"get"},
 }
 NEW_PARAMETERS = {

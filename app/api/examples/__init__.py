@@ -44,7 +44,7 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
+from app.api.examples.tenants import CURVE, EVENT, LISTED, OVERVIEW, SETTINGS, SHOWN, TIMELINE, WEIGHTS
 
 __all__ = [
     "AUDIT",
@@ -69,6 +69,7 @@ __all__ = [
     "MAIL",
     "METRICS",
     "NOT_READY",
+    "OVERVIEW",
     "PREDICT",
     "PREDICTED",
     "PREDICTED_BATCH",
