@@ -30,6 +30,7 @@ from app.console.pages import Console
 from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
 from app.review.live import LiveStates
+from app.review.overview import Overview
 from app.review.queue import ReviewQueue
 from app.review.second import SecondReviews
 from app.settings import Settings
@@ -147,6 +148,14 @@ def application(settings: Settings) -> FastAPI:
                 OpinionStore(connection), tenants, settings.second_review_share, settings.review_lease_seconds
             ),
             live=LiveStates(queue),
+            overview=Overview(
+                tenants.cache,
+                tenants.loader.damaged,
+                partial(tenants.hold, create=False),
+                EventLog(connection, settings.feedback_id_ttl_seconds),
+                review,
+                room_bytes=settings.memory_budget_bytes // 2,
+            ),
             event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,

@@ -33,6 +33,7 @@ from app.api.routes import (
     tenants,
 )
 from app.api.routes.review import events, explanation, moderators, second, session, settings, similar, timeline
+from app.api.routes.review import events, overview, session, timeline
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -55,6 +56,7 @@ ROUTERS = [
         events,
         explanation,
         settings,
+        overview,
         session,
         models,
         keys,
