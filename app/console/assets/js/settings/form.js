@@ -56,7 +56,8 @@ export function formOf({ known, config, isAdmin, extras, onChange }) {
     field?.control.setAttribute("aria-describedby", `${id}-meaning ${id}-problem`);
     const heading = isAdmin ? h("label", { for: id }, titleOf(name)) : h("span", { class: "label" }, titleOf(name));
     const row = h("div", { class: "setting", data: { setting: name } },
-      h("div", { class: "about" }, heading, " ", h("code", { class: "muted" }, name), h("p", { class: "muted small", id: `${id}-meaning` }, meaning(setting))),
+      h("div", { class: "about" }, heading, " ", h("code", { class: "muted" }, name), h("p", { class: "muted small", id: `${id}-meaning` }, meaning(setting)),
+        name === "algorithm" && h("p", { class: "small" }, known.algorithms[algorithm].summary)),
       h("div", { class: "control" }, field ? field.element : h("p", { class: "value" }, shownValue(start)), was, problem),
       h("div", { class: "facts small muted" }, h("p", {}, "Default ", h("b", {}, shownValue(usual(name)))), h("p", {}, allowed(setting))));
     const isChanged = () => Boolean(field) && !same(field.read(), starts(name)) && (name !== "algorithm" || field.read() !== config.algorithm);
@@ -113,6 +114,6 @@ export function formOf({ known, config, isAdmin, extras, onChange }) {
   };
 }
 
-const meaning = (setting) => visible(setting.meaning).replaceAll("`", "");
+export const meaning = (setting) => visible(setting.meaning).replaceAll("`", "");
 const allowed = (setting) => (isChoice(setting) || setting.name === "target" ? "" : sentenceCase(setting.allowed.replaceAll("'", "")));
 const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
