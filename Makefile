@@ -47,8 +47,8 @@ setup: $(WARM) ## create .venv, install the locked dependencies, compile the ker
 run: setup ## serve on http://127.0.0.1:8000 with an embedded Valkey; data in ./data
 	@$(BIN)/sluice serve
 
-demo: setup ## watch a service learn in the terminal, within a minute
-	@$(BIN)/sluice demo
+demo: setup ## watch a service learn in the terminal, within a minute (CONSOLE=1: try the console in a browser)
+	@$(BIN)/sluice demo $(if $(CONSOLE),--console)
 
 check: audit $(INSTALLED) ## check lint, format, types, layers and known vulnerabilities
 	$(BIN)/ruff check
@@ -70,8 +70,8 @@ coverage: setup ## run the tests of `make test` with a coverage report of app; H
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis" --cov --cov-report=term:skip-covered \
 		--cov-report=html:build/coverage
 
-e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that some need: redis-server, prometheus, wrk, haproxy
-	$(call have,redis-server prometheus wrk haproxy,for the tests,exit 1)
+e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that some need: redis-server, prometheus, wrk, haproxy, chromium
+	$(call have,redis-server prometheus wrk haproxy chromium,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
 		tests/auth tests/security tests/storage tests/tenants tests/reliability
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \

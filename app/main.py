@@ -1,8 +1,6 @@
 """The composition root: builds the service from its settings. Nothing else constructs collaborators."""
 
 import asyncio
-import gc
-import json
 import logging
 import multiprocessing
 import os
@@ -16,6 +14,7 @@ from fastapi import FastAPI
 
 from app.api.app import create_app
 from app.api.backend import Backend, RequestLimits
+from app.api.middleware.event_streams import EventStreams
 from app.api.middleware.key_share import KeyShare
 from app.api.middleware.overload import Overload
 from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
@@ -28,11 +27,9 @@ from app.auth.label_rate import MAX_MODERATORS, LabelRates
 from app.auth.rate_windows import rate_windows
 from app.auth.sessions import Sessions
 from app.console.pages import Console
-from app.features.featurizer import KINDS, features_of
-from app.learning.config import NUMBERS
-from app.learning.example import example_of_json, examples_of_json
+from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
-from app.learning.state import TenantState, advance
+from app.review.live import LiveStates
 from app.review.queue import ReviewQueue
 from app.settings import Settings
 from app.storage.access.api_keys import ApiKeyStore
@@ -43,7 +40,6 @@ from app.storage.client import Connection, connect
 from app.storage.client.monitor import StoreMonitor
 from app.storage.deleted_tenants import DeletedTenants
 from app.storage.errors import StoreUnavailable
-from app.storage.event_codec import LongFeedbackRecord, decode, encode, packed_values
 from app.storage.event_log import EventLog
 from app.storage.memory import read_memory
 from app.storage.outcomes import OutcomeStore
@@ -61,6 +57,7 @@ from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.replacement import Replacements
 from app.tenants.labels.retraction import Retractions
+from app.tenants.labels.similarity import SimilarInputs
 from app.tenants.labels.what_if import WhatIfs
 from app.tenants.log_follower import LogFollower, Replayer
 from app.tenants.log_writer import LogWriter
@@ -76,12 +73,12 @@ from app.tenants.snapshotter import SnapshotPolicy, Snapshotter
 from app.tenants.transfer.deletion import Deletions
 from app.tenants.transfer.exports import Exports
 from app.tenants.transfer.imports import Imports
+from app.tenants.warm_up import warm_up
 
 logger = logging.getLogger("sluice")
 
 # How long requests wait for a thread that rebuilds or encodes a model; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
-WARM_FEATURES = 200  # so many that the table grows
 
 
 def create() -> FastAPI:
@@ -105,7 +102,7 @@ def application(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         sys.setswitchinterval(SWITCH_SECONDS)
-        await asyncio.to_thread(_warm)
+        await asyncio.to_thread(warm_up)
         assert settings.redis_url is not None  # the server sets it if the operator has not
         connection = connect(
             settings.redis_url.get_secret_value(),
@@ -132,6 +129,7 @@ def application(settings: Settings) -> FastAPI:
         audit = Audit(AuditLog(connection, settings.audit_max_entries))
         keyring = Keyring(ApiKeyStore(connection), KeyFile(settings.data_dir), audit, telemetry)
         authenticator = Authenticator(keyring, settings.access)
+        queue = ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds)
         app.state.backend = Backend(
             tenants,
             kept,
@@ -142,7 +140,9 @@ def application(settings: Settings) -> FastAPI:
             sessions=Sessions(authenticator, SessionStore(connection), settings.session_seconds),
             audit=audit,
             label_rates=LabelRates(settings.labels_per_moderator_per_minute, windows=moderators),
-            review=ReviewQueue(review, telemetry.tenants, limits, settings.review_lease_seconds),
+            review=queue,
+            live=LiveStates(queue),
+            event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
             key_share=KeyShare(settings.max_concurrent_per_key, telemetry.requests),
@@ -230,6 +230,7 @@ def build_tenants(connection: Connection, rules: Rules, telemetry: Telemetry) ->
         snapshotter=snapshotter,
         retractions=retractions,
         what_ifs=WhatIfs(recovery, rules.features, rules.memory_budget_bytes),
+        similar_inputs=SimilarInputs(log),
         deletions=Deletions(log, DeletedTenants(connection), store, snapshots, repair, rules.deleted_tenant_seconds),
         exports=Exports(rules.max_concurrent_exports, log),
         imports=Imports(log, snapshots, store, rules.features, ended),
@@ -266,23 +267,6 @@ async def _exit_with_parent() -> None:
         if not parent.is_alive():
             os.kill(os.getpid(), signal.SIGTERM)
             return
-
-
-def _warm() -> None:
-    """Load the compiled kernels before the first request needs them."""
-    features = {f"f{number}": number for number in range(WARM_FEATURES)}
-    example = example_of_json(json.dumps(features).encode())
-    fields = (0, 1, example.keys.tobytes(), packed_values(example.values))
-    for numbers in NUMBERS:
-        state = TenantState({"numbers": numbers})
-        state.predict(example)
-        if (examples := examples_of_json([b'{"f1": 0.5}'])) is not None:
-            state.predict_all(examples)
-        advance(state, decode(encode(LongFeedbackRecord(*fields, given=example.given))))
-    for kind in KINDS:
-        TenantState().predict(features_of(kind, "a.b").example)
-    gc.collect()
-    gc.freeze()  # what is loaded now stays; scanning it again would stop all requests for 60 ms and more
 
 
 def _rules(settings: Settings) -> Rules:

@@ -87,6 +87,7 @@ class Settings(BaseSettings):
     max_concurrent_per_key: int = Field(
         default_factory=lambda given: max(given["max_concurrent_requests"] // KEY_SHARE, 1), ge=1, le=1_000_000
     )
+    max_event_streams: int = Field(200, ge=0, le=100_000)
     max_concurrent_exports: int = Field(4, ge=1, le=1000)
     max_lag_milliseconds: int = Field(1000, ge=0, le=3_600_000)
     head_seconds: float = Field(10, ge=0.1, le=3600)

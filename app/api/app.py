@@ -32,7 +32,7 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import explanation, session, settings
+from app.api.routes.review import events, explanation, moderators, session, settings, similar, timeline
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -48,6 +48,10 @@ ROUTERS = [
         labels,
         predictions,
         review_queue,
+        similar,
+        moderators,
+        timeline,
+        events,
         explanation,
         settings,
         session,

@@ -11,9 +11,12 @@ from app.api.context import CONTEXT, RequestContext
 from app.api.middleware.rate_limit import UNLIMITED_PATHS
 from app.auth.authenticator import check_role
 from app.auth.errors import Forbidden, Unauthenticated
+from app.auth.keys import Key
+from app.auth.sessions import TLS_COOKIE, cookie_name
 
 REQUESTED_BY = b"x-requested-by"
-COOKIES = ("__Host-sluice", "sluice")  # the name with a prefix is for TLS: browsers refuse it from another host
+OUR_PAGES = {b"same-origin"}
+OUR_PAGES_OR_TYPED = {b"same-origin", b"none"}  # an address that a person types or opens from a bookmark
 ROLE = "x-sluice-role"  # where the OpenAPI document names the role that a route needs
 
 
@@ -34,23 +37,30 @@ async def authorise(scope: Scope, role: str | None) -> None:
     """Check the caller's key, rate and share; Unauthenticated, Forbidden or a 429 if it may not go on."""
     backend: Backend = scope["app"].state.backend
     context: RequestContext = scope[CONTEXT]
-    if not backend.authenticator.is_open:
-        token = token_of(scope)
-        try:
-            if token is None and role is not None and (session := session_of(scope)) is not None:
-                refuse_other_sites(scope)
-                context.key = await backend.sessions.key_of(session)
-                check_role(context.key, role)
-            else:
-                context.key = backend.authenticator.authorise(token, role)
-        except Unauthenticated:
-            if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
-                backend.wrong_key_limiter.take(scope)
-            raise
+    try:
+        context.key = await authenticate(scope, role)
+    except Unauthenticated:
+        if backend.wrong_key_limiter is not None:  # slows down a caller that tries many keys
+            backend.wrong_key_limiter.take(scope)
+        raise
     if backend.rate_limiter is not None:
         backend.rate_limiter.take(scope)
     if context.key is not None and backend.key_share is not None and scope["path"] not in UNLIMITED_PATHS:
         backend.key_share.take(context, context.key.id)
+
+
+async def authenticate(scope: Scope, role: str | None) -> Key | None:
+    """Return the caller's key as it is now, which has the role; None where no key is needed."""
+    backend: Backend = scope["app"].state.backend
+    if backend.authenticator.is_open:
+        return None
+    token = token_of(scope)
+    if token is None and role is not None and (session := session_of(scope)) is not None:
+        refuse_other_sites(scope)
+        key = await backend.sessions.key_of(session)
+        check_role(key, role)
+        return key
+    return backend.authenticator.authorise(token, role)
 
 
 def token_of(scope: Scope) -> str | None:
@@ -68,22 +78,36 @@ def token_of(scope: Scope) -> str | None:
 
 def session_of(scope: Scope) -> str | None:
     """Return the secret of the session that a browser sends as a cookie; a key in a header goes before it."""
+    wanted = cookie_of(scope).encode()
     for name, value in scope["headers"]:
         if name == b"cookie":
             for each in value.split(b";"):
                 cookie, _, secret = each.strip().partition(b"=")
-                if cookie.decode("latin-1") in COOKIES:
+                if cookie == wanted:
                     return str(secret.decode("latin-1"))
     return None
+
+
+def cookie_of(scope: Scope) -> str:
+    """Return the name of the cookie that counts for a request."""
+    forwarded = next((value for name, value in scope["headers"] if name == b"x-forwarded-proto"), b"")
+    return cookie_name(scope.get("scheme"), forwarded.decode("latin-1"))
+
+
+def cookie_is_secure(scope: Scope) -> bool:
+    """Whether browsers must never send the cookie without TLS."""
+    return cookie_of(scope) == TLS_COOKIE
 
 
 def refuse_other_sites(scope: Scope) -> None:
     """Forbidden if another site lets a browser send the request: it would use the session of whoever visits it.
 
-    The cookie is SameSite=Strict already. A page of another site cannot set a header of its own without our consent.
+    The cookie is SameSite=Strict already, which browsers without Sec-Fetch-Site know as well. A page of another site
+    cannot set a header of its own without our consent. GET is no exception: it can lease items of a review queue.
     """
-    if scope["method"] in {"GET", "HEAD"}:
-        return
     headers = dict(scope["headers"])
-    if headers.get(b"sec-fetch-site", b"same-origin") != b"same-origin" or REQUESTED_BY not in headers:
+    reads = scope["method"] in {"GET", "HEAD"}
+    if headers.get(b"sec-fetch-site", b"same-origin") not in (OUR_PAGES_OR_TYPED if reads else OUR_PAGES):
+        raise Forbidden("with a session, a request must come from the console, not from another site")
+    if not reads and REQUESTED_BY not in headers:
         raise Forbidden("with a session, a request must come from the console: send the header X-Requested-By")

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from app.api.middleware.event_streams import EventStreams
 from app.api.middleware.key_share import KeyShare
 from app.api.middleware.rate_limit import RateLimiter
 from app.auth.audit import Audit
@@ -14,13 +15,16 @@ from app.features.extraction import Extraction
 from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
+from app.review.live import LiveStates
 from app.review.queue import Leases, Reviewer
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.review.inputs import RawInput
 from app.storage.review.queue import Action, QueueChanges, QueueCounts
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.timeline import Timeline
 from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.predictions.blocks import Kept, KeptPrediction
 from app.tenants.predictions.kept_predictions import ReadRaw
@@ -65,8 +69,14 @@ class TenantRegistry(Protocol):
     ) -> AsyncIterator[tuple[StoredLabel, Retraction | None]]:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
 
+    async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
+        """Return the newest labels of a tenant over time, in so many periods at most."""
+
     async def labelled_example(self, name: str, version: int) -> Example | None:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        """Return the recent labels of the most similar inputs, but not those of one prediction."""
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""
@@ -166,6 +176,8 @@ class Backend(NamedTuple):
     audit: Audit
     label_rates: LabelRates
     review: ReviewQueue
+    live: LiveStates
+    event_streams: EventStreams
     rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit
     wrong_key_limiter: RateLimiter | None = None  # of requests with a wrong key
     key_share: KeyShare | None = None  # of concurrent requests per key; None: no limit

@@ -1,5 +1,6 @@
 """What travels with one request beside ASGI's own scope: one typed object under one key."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -36,3 +37,5 @@ class RequestContext(Struct):
     key: "Key | None" = None  # the caller's; None where no key is needed
     counted_key: str | None = None  # the key in whose share this request counts
     tenant: str | None = None
+    stop: asyncio.Event | None = None  # of an endless answer: the server sets it when it stops
+    answered_at: float = 0.0  # when an endless answer began, by time.perf_counter

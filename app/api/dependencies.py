@@ -17,7 +17,9 @@ from app.learning.example import Example
 from app.storage.deleted_tenants import DeletedTenant
 from app.tenants.feedback import Caller as Client
 from app.tenants.labels.retraction import Asked, Retracted
+from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.timeline import Timeline
 from app.tenants.labels.what_if import Comparison, WhatIf
 from app.tenants.readiness import Readiness
 from app.tenants.registry import ListedTenant
@@ -154,9 +156,17 @@ class CallerTenants:
         """Return the labels of a tenant before a version, the newest first, and how each was taken back."""
         return await self._tenants.labels(self.own(name), wanted, before)
 
+    async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
+        """Return the newest labels of a tenant over time, in so many periods at most."""
+        return await self._tenants.timeline(self.own(name), since, until, periods)
+
     async def labelled_example(self, name: str, version: int) -> Example | None:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""
         return await self._tenants.labelled_example(self.own(name), version)
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        """Return the recent labels of the most similar inputs, but not those of one prediction."""
+        return await self._tenants.similar_labels(self.own(name), example, limit, but)
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""

@@ -1,21 +1,26 @@
-"""Answers other than models: no content, problems, and bodies that are sent in pieces."""
+"""Answers other than models: no content, problems, bodies that are sent in pieces, and event streams."""
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.api.context import CONTEXT, Headers
+from app.api.context import CONTEXT, Headers, RequestContext
 from app.api.errors import ClientGone
 from app.api.fast_path.http import Answer, encode
+from app.api.middleware.event_streams import EventStreams
 from app.api.problems import INTERNAL_ERROR, Kind, detail_of, kind_of
 
 PROBLEM_JSON = b"application/problem+json"
 NDJSON = b"application/x-ndjson"
 BINARY = b"application/octet-stream"
+EVENTS = b"text/event-stream; charset=utf-8"
 NO_STORE = "no-store"  # the Cache-Control of answers that are true for a moment, or secret
 log = logging.getLogger(__name__)
 
@@ -81,6 +86,53 @@ class Pieces(Response):
         finally:
             leaving.cancel()
             await self.others.aclose()
+
+
+class EventStream(Response):
+    """Server-sent events, until the source ends, the client leaves or the server stops.
+
+    The caller makes the first event before: then errors come before the answer has begun.
+    """
+
+    def __init__(self, first: bytes, others: AsyncGenerator[bytes, None], streams: EventStreams) -> None:
+        self.status_code = 200
+        self.first, self.others, self.streams = first, others, streams
+        self.raw_headers = [
+            (b"content-type", EVENTS),
+            (b"cache-control", NO_STORE.encode()),
+            (b"x-accel-buffering", b"no"),  # nginx would keep events back
+        ]
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the head, and every event as soon as there is one."""
+        context: RequestContext = scope[CONTEXT]
+        context.stop = asyncio.Event()
+        ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(context.stop.wait())]
+        try:
+            with self.streams.open(context):
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                context.answered_at = time.perf_counter()
+                if not context.is_head:
+                    await send({"type": "http.response.body", "body": self.first, "more_body": True})
+                    while event := await self._next(ends):
+                        await send({"type": "http.response.body", "body": event, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            for each in ends:
+                each.cancel()
+            await self.others.aclose()
+
+    async def _next(self, ends: list[asyncio.Task[Any]]) -> bytes:
+        """Return the next event; nothing if there is none, or nobody waits for it."""
+        coming = asyncio.ensure_future(anext(self.others, b""))
+        try:
+            await asyncio.wait([coming, *ends], return_when=asyncio.FIRST_COMPLETED)
+            return b"" if any(each.done() for each in ends) else await coming
+        finally:
+            coming.cancel()
+            with suppress(asyncio.CancelledError):
+                await coming
 
 
 async def _disconnected(receive: Receive) -> None:

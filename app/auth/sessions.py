@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from app.auth.authenticator import WRONG_KEY, Authenticator
-from app.auth.errors import Unauthenticated
+from app.auth.errors import KeysUnread, Unauthenticated
 from app.auth.keys import Key
 from app.storage.access.sessions import SessionStore
 from app.storage.errors import StoreUnavailable
@@ -20,7 +20,18 @@ from app.storage.errors import StoreUnavailable
 FRESH_SECONDS: Final = 0.5  # as long as a worker believes that a session has not ended
 MOST_REMEMBERED: Final = 10_000
 NO_SESSION: Final = "sign in: the session has ended"
+TLS_COOKIE: Final = "__Host-sluice"  # browsers take a cookie with this prefix only from the host itself, over TLS
+PLAIN_COOKIE: Final = "sluice"
 is_secret = re.compile(r"[A-Za-z0-9_-]{43}").fullmatch
+
+
+def cookie_name(scheme: str | None, forwarded_scheme: str | None) -> str:
+    """Return the name of the cookie, by the scheme of a request and the `X-Forwarded-Proto` that a proxy adds.
+
+    Over TLS the plain name counts for nothing: a neighbouring host could have set it.
+    """
+    first = (forwarded_scheme or "").partition(",")[0].strip().lower()
+    return TLS_COOKIE if "https" in {scheme, first} else PLAIN_COOKIE
 
 
 class Remembered(msgspec.Struct, gc=False):
@@ -49,6 +60,8 @@ class Sessions:
 
     async def begin(self, token: str) -> tuple[Key, str]:
         """Return the key of a token, and the secret of a new session; Unauthenticated if the key is not valid."""
+        if not self._authenticator.is_ready:
+            raise KeysUnread
         key = self._authenticator.identify(token)
         if key is None:
             raise Unauthenticated(WRONG_KEY)

@@ -39,8 +39,8 @@ class RequestRefused(SluiceError):
 class Client:
     """A client of one service, for any number of threads. Use it in a `with` block.
 
-    `get` and `post` repeat a request for up to `retry_seconds` while the service is unavailable, so a request must be
-    idempotent. `report` gets a sentence when the service becomes unavailable, and one when it is back.
+    `get`, `post` and `put` repeat a request for up to `retry_seconds` while the service is unavailable, so a request
+    must be idempotent. `report` gets a sentence when the service becomes unavailable, and one when it is back.
     """
 
     def __init__(
@@ -68,6 +68,10 @@ class Client:
     def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         """Send a POST request with a JSON body; repeat it while the service is unavailable."""
         return self._with_retries("POST", path, json=body)
+
+    def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
+        """Send a PUT request with a JSON body; repeat it while the service is unavailable."""
+        return self._with_retries("PUT", path, json=body)
 
     def get_once(self, path: str) -> dict[str, Any]:
         """Send a GET request without retries."""

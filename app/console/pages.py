@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.auth.authenticator import Authenticator
 from app.auth.errors import Unauthenticated
 from app.auth.keys import ROLES, Key
-from app.auth.sessions import Sessions
+from app.auth.sessions import Sessions, cookie_name
 from app.console.assets import Assets
 from app.console.menu import START, TENANT_PAGES, WHOLE_PAGES, Page, first_page, open_to
 
@@ -31,7 +31,6 @@ HEADERS: Final = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-COOKIES: Final = ("__Host-sluice", "sluice")  # as the HTTP API sets them
 
 
 class Access(Protocol):
@@ -94,7 +93,7 @@ class Console:
     async def show_first(self, request: Request) -> Response:
         """Redirect to the page that a visitor begins with."""
         visitor = await _visitor_of(request)
-        name = first_page(visitor.roles if visitor else set(ROLES))
+        name = "sign-in" if visitor is None else first_page(visitor.roles)
         return RedirectResponse(f"{_root(request)}/{name}", 303, HEADERS)
 
     async def leave_out_the_slash(self, request: Request) -> Response:
@@ -147,7 +146,7 @@ async def _visitor_of(request: Request) -> Visitor | None:
     access: Access = request.app.state.backend
     if access.authenticator.is_open:
         return Visitor(None)
-    secret = next((request.cookies[name] for name in COOKIES if name in request.cookies), None)
+    secret = request.cookies.get(cookie_name(request.scope.get("scheme"), request.headers.get("x-forwarded-proto")))
     if secret is None:
         return None
     try:

@@ -161,7 +161,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._delay.waiting += 1
 
     def shutdown(self) -> None:
-        """Stop: send a refusal that is held back now."""
+        """Stop: end an endless answer, and send a refusal that is held back now."""
+        if self._running is not None and (stop := self._running.scope[CONTEXT].stop) is not None:  # type: ignore[typeddict-item]  # ours
+            stop.set()
         if self._held is None:
             super().shutdown()
         else:

@@ -69,7 +69,8 @@ class Requests:
     """HTTP requests by route, method and status."""
 
     def __init__(self) -> None:
-        self.in_progress = 0
+        self.in_progress = 0  # without event streams
+        self.event_streams = 0
         self.in_progress_by_key: dict[str, int] = {}  # without keys that have none
         self.answered: dict[tuple[str, str, int], int] = {}
         self.durations: dict[tuple[str, str], Histogram] = {}

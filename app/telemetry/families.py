@@ -139,6 +139,7 @@ def _of_requests(telemetry: Telemetry) -> Iterator[Metric]:
         "sluice_http_request_duration_seconds", "Time to answer.", ("method", "route"), requests.durations.items()
     )
     yield GaugeMetricFamily("sluice_http_requests_in_progress", "Requests under way.", value=requests.in_progress)
+    yield GaugeMetricFamily("sluice_event_streams", "Open event streams.", value=telemetry.requests.event_streams)
     shed = CounterMetricFamily("sluice_requests_shed", "Requests refused by a limit.", labels=("reason",))
     for reason, count in requests.shed.items():
         shed.add_metric([reason], count)

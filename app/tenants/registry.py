@@ -21,8 +21,11 @@ from app.telemetry.counters import Telemetry
 from app.tenants.cache import TenantCache
 from app.tenants.errors import LogReplaced, TenantUnknown, TooManyTenants
 from app.tenants.feedback import Caller, FeedbackHistory
+from app.tenants.labels.label_history import LabelHistories
 from app.tenants.labels.retraction import Asked, Retracted, Retractions
+from app.tenants.labels.similarity import SimilarInputs, SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel, example_at, latest_labels
+from app.tenants.labels.timeline import DriftFound, Timeline, timeline_of
 from app.tenants.labels.what_if import Comparison, WhatIf, WhatIfs
 from app.tenants.log_follower import LogFollower
 from app.tenants.log_writer import LogWriter
@@ -68,6 +71,7 @@ class Tenants:
         snapshotter: Snapshotter,
         retractions: Retractions,
         what_ifs: WhatIfs,
+        similar_inputs: SimilarInputs,
         deletions: Deletions,
         exports: Exports,
         imports: Imports,
@@ -86,6 +90,8 @@ class Tenants:
         self._snapshotter = snapshotter
         self._retractions = retractions
         self._what_ifs = what_ifs
+        self._similar_inputs = similar_inputs
+        self._label_histories = LabelHistories(log)
         self._deletions = deletions
         self._exports = exports
         self._imports = imports
@@ -211,10 +217,23 @@ class Tenants:
         await self.hold(name, create=False)
         return latest_labels(self._log, name, wanted, before)
 
+    async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
+        """Return the newest labels of a tenant over time, in so many periods at most."""
+        tenant = await self.hold(name, create=False)
+        state = tenant.state
+        found = DriftFound(state.drift, state.version, int(state.prequential.lifetime.examples))
+        history = await self._label_histories.read(name, tenant.incarnation)
+        return await asyncio.to_thread(timeline_of, history, since, until, periods, found)
+
     async def labelled_example(self, name: str, version: int) -> Example | None:
         """Return what was labelled by the event of a version; None if the log does not have it any more."""
         tenant = await self.hold(name, create=False)
         return await example_at(self._log, name, version, tenant.state.names)
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        """Return the recent labels of the most similar inputs, but not those of one prediction."""
+        tenant = await self.hold(name, create=False)
+        return await self._similar_inputs.find(tenant, example, limit, but)
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         """Return a copy of a tenant as it was at a version; None if the log does not reach back so far."""

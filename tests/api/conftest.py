@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from app.api.app import create_app
 from app.api.backend import Backend
+from app.api.middleware.event_streams import EventStreams
 from app.api.middleware.overload import Overload
 from app.api.middleware.request import RequestMiddleware
 from app.api.middleware.request_log import RequestLog
@@ -18,6 +19,7 @@ from app.auth.label_rate import LabelRates
 from app.auth.sessions import Sessions
 from app.features.featurizer import features_of
 from app.main import request_limits
+from app.review.live import LiveStates
 from app.settings import Settings
 from app.telemetry.counters import Requests
 from tests.api.fake_review import FakeReview
@@ -39,8 +41,10 @@ def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **othe
     usual: dict[str, Any] = {
         "limits": SMALL, "featurize": features_of, "metrics": no_metrics, "authenticator": Authenticator(),
         "audit": Audit(), "label_rates": LabelRates(), "review": FakeReview(),
+        "event_streams": EventStreams(2, Requests()),
     }  # fmt: skip
     given = usual | others
+    given.setdefault("live", LiveStates(given["review"]))
     given.setdefault("sessions", Sessions(given["authenticator"]))
     return Backend(tenants, pending or FakePending(tenants), **given)
 

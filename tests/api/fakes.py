@@ -7,6 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 
+import numpy as np
+
 from app.features.extraction import Extraction
 from app.learning.config import Value
 from app.learning.errors import SluiceError
@@ -22,8 +24,11 @@ from app.storage.metadata import Position
 from app.storage.review.inputs import RawInput
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
+from app.tenants.labels.label_history import COLUMNS, LabelHistory
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
+from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
+from app.tenants.labels.timeline import DriftFound, Timeline, timeline_of
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
 from app.tenants.predictions.blocks import Kept, KeptPrediction
 from app.tenants.predictions.kept_predictions import ReadRaw
@@ -66,6 +71,8 @@ class FakeTenants:
         self.given_labels: list[tuple[StoredLabel, Retraction | None]] = []  # the newest first
         self.labelled: dict[int, Example] = {}  # by version
         self.copies: dict[int, Tenant] = {}
+        self.similar: SimilarLabels = SimilarLabels([], 0, 0, 0)  # what is found for every example
+        self.similar_asked: list[tuple[str, Example, int, str]] = []
         self.what_ifs: list[tuple[str, WhatIf, Caller | None]] = []
         self.comparison: Comparison | None = None  # what every what-if finds
         self.retractions: list[tuple[str, LabelFilter, Asked, bool]] = []
@@ -135,9 +142,24 @@ class FakeTenants:
         await self.hold(name, create=False)
         return _fitting(self.given_labels, wanted, before)
 
+    async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
+        state = (await self.hold(name, create=False)).state
+        rows = [
+            (each.version, each.at_milliseconds, each.label, each.served_label or 0, each.served_at_milliseconds or 0,
+             each.chosen_with or 0.0, each.version)
+            for each, retraction in reversed(self.given_labels) if retraction is None
+        ]  # fmt: skip
+        history = LabelHistory(state.version, is_complete=True, labels=np.array(rows, COLUMNS))
+        return timeline_of(history, since, until, periods, DriftFound(state.drift, state.version, len(rows)))
+
     async def labelled_example(self, name: str, version: int) -> Example | None:
         await self.hold(name, create=False)
         return self.labelled.get(version)
+
+    async def similar_labels(self, name: str, example: Example, limit: int, but: str) -> SimilarLabels:
+        await self.hold(name, create=False)
+        self.similar_asked.append((name, example, limit, but))
+        return self.similar
 
     async def as_of(self, name: str, version: int) -> Tenant | None:
         await self.hold(name, create=False)

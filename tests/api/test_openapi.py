@@ -31,9 +31,13 @@ ROUTES = {
     "post /tenants/{tenant}/retract", "get /tenants/{tenant}/labels", "get /audit", "get /predictions/{prediction_id}",
     "get /deleted/{tenant}", "post /deleted/{tenant}/restore",
     "post /tenants/{tenant}/whatif", "get /tenants/{tenant}/review", "post /tenants/{tenant}/review/{prediction_id}",
-    "get /tenants/{tenant}/curve", "post /tenants/{tenant}/explain", "get /settings",
+    "get /tenants/{tenant}/curve", "get /predictions/{prediction_id}/similar",
+    "get /tenants/{tenant}/moderators",
+    "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
+    "post /tenants/{tenant}/explain", "get /settings",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
+    "post /session", "get /session", "delete /session",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ tests/fixtures/openapi.json is the document of before the routes became plain Fa
   A tenant shows `rebuilding`.
 - GET /deleted/{tenant} and POST /deleted/{tenant}/restore are new, `purge` of DELETE /tenants/{tenant},
   and `log` of GET /tenants/{tenant}/export.
+- POST, GET and DELETE /session are new.
 - POST /tenants/{tenant}/whatif, GET /tenants/{tenant}/curve, POST /tenants/{tenant}/explain and GET /settings are new.
   A tenant shows `honest` figures and its `target`.
 - A key has `made_by`, `moderator` and `speaks_for_others`, and is created with the latter two.
@@ -47,10 +48,15 @@ ADDED = {
     "/tenants/{tenant}/whatif": {"post"},
     "/tenants/{tenant}/review": {"get"},
     "/tenants/{tenant}/review/{prediction_id}": {"post"},
+    "/tenants/{tenant}/moderators": {"get"},
     "/tenants/{tenant}/curve": {"get"},
+    "/tenants/{tenant}/timeline": {"get"},
+    "/tenants/{tenant}/events": {"get"},
     "/tenants/{tenant}/explain": {"post"},
     "/settings": {"get"},
     "/audit": {"get"},
+    "/session": {"post", "get", "delete"},
+    "/predictions/{prediction_id}/similar": {"get"},
 }
 NEW_PARAMETERS = {
     ("/tenants/{tenant}", "delete"): {("purge", "query", False)},
@@ -82,6 +88,8 @@ INTENDED = {
     # A second label for a prediction replaces the first.
     "post /feedback 200 application/json .replaced",
     "post /feedback/batch 200 application/json .results[].replaced",
+    # A weight is worded.
+    "get /tenants/{tenant}/weights 200 application/json .weights[].text",
     # A threshold may be learnt, and a tenant says whether it is any good.
     "put /tenants/{tenant} request application/json .threshold",
     "put /tenants/{tenant} request application/json .keep_inputs",

@@ -8,15 +8,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
 import pytest
 
 from app.cli import main
+from app.cli.demo.mails import synthetic_mails
+from app.cli.demo.moderation import MODERATORS
 from app.cli.demo.replay import CONNECTIONS
+from app.features.featurizer import features_of
 from tests.processes import command_of
-from tests.services import Service, wait_until
+from tests.services import Service, new_client, wait_until
 
 Output = pytest.CaptureFixture[str]
 SHORT = ("--examples", "120", "--rate", "400")
@@ -170,6 +174,38 @@ def test_a_server_that_is_not_sluice_is_recognised(capsys: Output) -> None:
         assert main(["demo", "--url", f"http://127.0.0.1:{other.server_port}"]) == 1
         other.shutdown()
     assert "/readyz answered 501" in capsys.readouterr().err
+
+
+def test_a_console_can_be_tried_until_the_demo_is_stopped(tmp_path: Path) -> None:
+    with Demo(tmp_path, "--console", "--examples", "150", "--rate", "50") as demo, new_client() as client:
+        demo.wait_for("Ctrl-C stops it.")
+        found = re.search(r"The console: (http://\S+)/console\n", demo.output())
+        assert found, demo.output()
+        url = found[1]
+        assert client.get(f"{url}/console/tenants/demo/review").status_code == 200
+        shown = client.get(f"{url}/tenants/demo").json()
+        assert shown["counts"]["positives"] > 0
+        assert shown["review"]["waiting"] > 0
+        labels = client.get(f"{url}/tenants/demo/labels", params={"limit": 1000}).json()["labels"]
+        assert {each["moderator"] for each in labels} == {each.name for each in MODERATORS}
+        mail = client.get(f"{url}/tenants/demo-mail/labels").json()["labels"][0]["prediction_id"]
+        assert (
+            client.get(f"{url}/predictions/{mail}", params={"tenant": "demo-mail"}).json()["input"]["kind"] == "email"
+        )
+        wait_until(lambda: client.get(f"{url}/tenants/demo").json()["version"] > shown["version"], "nothing goes on")
+        assert demo.end(signal.SIGTERM) == 0
+        assert re.search(r"Stopped after [\d,]+ labels\.\n$", demo.output())
+        assert demo.has_left_nothing()
+
+
+def test_the_same_seed_gives_the_same_mails() -> None:
+    first, again, other = (list(islice(synthetic_mails(seed), 60)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert {each.label for each in first} == {1, -1}
+    for each in first:
+        extraction = features_of("email", each.text)
+        assert extraction.cut == ()
+        assert set(re.findall(r"(?://|@)[\w.-]+\.([a-z]+)\b", each.text)) <= {"test", "example"}
 
 
 @pytest.mark.e2e  # it takes long

@@ -30,8 +30,10 @@ from app.api.examples.labels import (
     REVIEW,
     REVIEW_ACTION,
     REVIEW_ACTIONS,
+    SIMILAR,
     WHAT_IFS,
 )
+from app.api.examples.moderators import MODERATORS
 from app.api.examples.service import (
     AUDIT,
     DELETED,
@@ -46,7 +48,7 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import ALL_SETTINGS, CURVE, LISTED, SETTINGS, SHOWN, WEIGHTS
+from app.api.examples.tenants import ALL_SETTINGS, CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
 
 __all__ = [
     "ALL_SETTINGS",
@@ -54,6 +56,7 @@ __all__ = [
     "COMPARED",
     "CURVE",
     "DELETED",
+    "EVENT",
     "EXPLANATION",
     "EXPLANATIONS",
     "FEATURES_FOUND",
@@ -72,6 +75,7 @@ __all__ = [
     "LISTED",
     "MAIL",
     "METRICS",
+    "MODERATORS",
     "NOT_READY",
     "PREDICT",
     "PREDICTED",
@@ -92,7 +96,9 @@ __all__ = [
     "SESSION",
     "SETTINGS",
     "SHOWN",
+    "SIMILAR",
     "SNAPSHOT",
+    "TIMELINE",
     "WEIGHTS",
     "WHAT_IFS",
 ]

@@ -26,8 +26,18 @@ LABEL: dict[str, Any] = {
     "replaced": {"version": 1221, "label": -1, "feedback_id": "f-12", "moderator": "bob"},
     "retracted": None,
 }
-TAKEN_BACK = {"version": 1236, "at": 1_794_880_900_000, "reason": "stolen", "moderator": None, "key_id": "7eefaec9f8ab"}
-LABELS = {"labels": [LABEL | {"retracted": TAKEN_BACK}], "next": None}
+TAKEN_BACK = {
+    "version": 1236,
+    "at": 1_794_880_900_000,
+    "reason": "stolen",
+    "moderator": None,
+    "key_id": "7eefaec9f8ab",
+    "is_replacement": False,
+}
+LABELS = {
+    "labels": [LABEL | {"retracted": TAKEN_BACK, "excerpt": "http://example.org/login"}],
+    "next": None,
+}
 RETRACTED = {
     "tenant": TENANT,
     "version": 1236,
@@ -114,6 +124,25 @@ PREDICTION = {
     "then_unknown": None,
     "now": EXPLAINED | {"label": 1, "score": 0.6, "probability": 0.7, "version": 1236},
     "labels": [LABEL],
+}
+SIMILAR = {
+    "prediction_id": LABEL["prediction_id"],
+    "tenant": TENANT,
+    "compared": 1230,
+    "anomalies": 3,
+    "normal": 0,
+    "labels": [
+        {
+            "similarity": 0.82,
+            "label": 1,
+            "at": 1_794_880_000_000,
+            "version": 1230,
+            "moderator": "ann",
+            "prediction_id": "9f2c41d07a6b-0-7",
+            "shared": ["host:login.example.org", "path:verify"],
+            "input": {"kind": "url", "url": "http://login.example.org/account/verify?id=8"},
+        }
+    ],
 }
 EXPLANATIONS = {"url": {"url": "http://example.org/login", "explain": 5}, "features": {"features": {"token:free": 1}}}
 EXPLANATION = EXPLAINED | {

@@ -21,6 +21,27 @@ HONEST = {
     "precision": _rate(0.41, 0.36, 0.46, 370.5),
     "flagged": _rate(0.05, 0.04, 0.06, 240.3),
 }
+PERIOD = {
+    "since": 1_794_992_400_000,
+    "until": 1_794_996_000_000,
+    "anomalies": 12,
+    "normal": 148,
+    "served": RATES | {"examples": 151},
+    "honest": {name: HONEST[name] for name in ("labels", "balanced_accuracy", "sensitivity", "specificity")},
+    "delay": {"labels": 151, "median_seconds": 340.0, "p90_seconds": 5210.5},
+}
+TIMELINE = {
+    "tenant": TENANT,
+    "version": 1235,
+    "labels": 1234,
+    "first_at": 1_794_900_000_000,
+    "complete": True,
+    "period_seconds": 3600.0,
+    "whole": PERIOD,
+    "periods": [PERIOD],
+    "marks": [{"at": 1_794_993_000_000, "kind": "drift", "what": ["anomaly"]}],
+}
+EVENT = 'event: state\ndata: {"tenant": "acme", "version": 1235, "threshold": 0.03125, ...}\n\n'
 SHOWN: dict[str, Any] = {
     "tenant": TENANT,
     "version": 1235,
@@ -80,7 +101,7 @@ LISTED = {"tenants": [{"tenant": TENANT, "version": 1235, "loaded": True}], "nex
 WEIGHTS = {
     "tenant": TENANT,
     "version": 1235,
-    "weights": [{"feature": "token:free", "weight": 0.71, "evidence": 12.5}],
+    "weights": [{"feature": "token:free", "text": "token:free", "weight": 0.71, "evidence": 12.5}],
 }
 CURVE_POINT = {"threshold": 0.03125} | {
     name: HONEST[name] for name in ("sensitivity", "specificity", "precision", "flagged")

@@ -95,7 +95,8 @@ class RequestMiddleware:
             requests.in_progress -= is_limited
             if context.counted_key is not None:
                 requests.key_done(context.counted_key)
-            status, seconds = context.status or CLIENT_GONE, time.perf_counter() - begin
+            end = context.answered_at or time.perf_counter()  # the duration of an endless answer says nothing
+            status, seconds = context.status or CLIENT_GONE, end - begin
             route = getattr(routed.get("route"), "path", UNKNOWN_ROUTE)
             requests.count(scope["method"], route, status, seconds)
             if status >= self._log.min_status or seconds >= self._log.min_seconds:

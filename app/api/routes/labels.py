@@ -1,14 +1,16 @@
 """The routes about a tenant's labels: who gave which, and taking them back."""
 
+import asyncio
 import csv
 import io
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
 from app.api import examples, problems
+from app.api.backend import Backend
 from app.api.dependencies import Context, OwnTenant, Service, Tenants, needs
 from app.api.documentation import (
     LINES_SCHEMA,
@@ -25,9 +27,10 @@ from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, flag_of, time_of, whole_number
 from app.api.responses import Pieces
 from app.api.routes.tenants import TenantPath
-from app.api.schemas.labels import LabelListResponse, LabelResponse
+from app.api.schemas.labels import LabelListResponse, LabelResponse, ListedLabelResponse
 from app.api.schemas.names import ID_PATTERN
 from app.api.schemas.retractions import RetractionRequest, RetractionResponse
+from app.api.schemas.review.reasons import excerpt_of
 from app.learning.errors import short_repr
 from app.tenants.labels.retraction import Asked
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
@@ -64,6 +67,16 @@ IsRetracted = Annotated[
     bool | None,
     flag_of("retracted"),
     Query(description="Only labels that were taken back, or only those that stand."),
+]
+Disagreements = Annotated[
+    bool | None,
+    flag_of("disagreements"),
+    Query(description="Only labels that replaced the opposite label of the same prediction, or all others."),
+]
+WithInputs = Annotated[
+    bool,
+    flag_of("inputs"),
+    Query(description="Whether to show how each input that is kept begins: `excerpt`. Not with `format`."),
 ]
 IdQuery = Annotated[str | None, Query(pattern=ID_PATTERN)]
 
@@ -141,31 +154,55 @@ async def retract_labels(
 async def list_labels(  # noqa: PLR0913, PLR0917 - query parameters
     tenant: TenantPath,
     tenants: Tenants,
+    service: Service,
     wanted: Annotated[LabelFilter, Depends(filter_of)],
     retracted: IsRetracted = None,
+    disagreements: Disagreements = None,
+    inputs: WithInputs = False,  # noqa: FBT002 - the name of the parameter
     limit: PageSize = 100,
     before: Before = None,
     format: Format = None,  # noqa: A002 - the name of the parameter
 ) -> Any:  # noqa: ANN401 - a page, or a file
     """Show the labels of a tenant."""
-    found = _chosen(await tenants.labels(tenant, wanted, before), is_retracted=retracted)
+    found = _chosen(await tenants.labels(tenant, wanted, before), is_retracted=retracted, is_disagreement=disagreements)
     if format is not None:
         rows = _rows(found, format)
         return Pieces(await anext(rows), rows, TYPES[format])
     page: list[LabelResponse] = []
+    following = None
     async for label in found:
         if len(page) == limit:
-            return LabelListResponse(labels=page, next=page[-1].version)
+            following = page[-1].version
+            break
         page.append(label)
-    return LabelListResponse(labels=page, next=None)
+    excerpts = await _excerpts(service, tenant, page) if inputs else [None] * len(page)
+    labels = [
+        ListedLabelResponse(**dict(label), excerpt=excerpt) for label, excerpt in zip(page, excerpts, strict=True)
+    ]
+    return LabelListResponse(labels=labels, next=following)
+
+
+async def _excerpts(service: Backend, tenant: str, page: Sequence[LabelResponse]) -> list[str | None]:
+    """Return how the inputs begin that are kept."""
+
+    async def excerpt(prediction_id: str | None) -> str | None:
+        if prediction_id is None:
+            return None
+        return await excerpt_of(await service.predictions.recall_input(tenant, prediction_id))
+
+    return await asyncio.gather(*(excerpt(label.prediction_id) for label in page))
 
 
 async def _chosen(
-    found: AsyncIterator[tuple[StoredLabel, Retraction | None]], *, is_retracted: bool | None
+    found: AsyncIterator[tuple[StoredLabel, Retraction | None]],
+    *,
+    is_retracted: bool | None,
+    is_disagreement: bool | None,
 ) -> AsyncIterator[LabelResponse]:
-    """Yield labels as the API shows them: all, or only those that were taken back, or only those that stand."""
+    """Yield labels as the API shows them: all, or only those that were taken back, that stand, that disagree."""
     async for label, retraction in found:
-        if is_retracted in {None, retraction is not None}:
+        disagrees = label.replaces is not None and label.replaces.label != label.label
+        if is_retracted in {None, retraction is not None} and is_disagreement in {None, disagrees}:
             yield LabelResponse.of(label, retraction)
 
 

@@ -67,7 +67,7 @@ async def show_prediction(  # noqa: PLR0913, PLR0917 - what FastAPI gives
     explain: Explain = 10,
 ) -> PredictionResponse:
     """Show a prediction, its reasons and its labels."""
-    held = await tenants.hold(_tenant(tenant, caller), create=False)
+    held = await tenants.hold(tenant_of(tenant, caller), create=False)
     return await shown_prediction(service, tenants, held, prediction_id, explain)
 
 
@@ -119,7 +119,7 @@ async def shown_prediction(  # noqa: PLR0913 - what a prediction is shown with
     )
 
 
-def _tenant(given: str | None, caller: Key | None) -> str:
+def tenant_of(given: str | None, caller: Key | None) -> str:
     """Return the tenant that is asked for, or that of a key for one tenant."""
     if given is not None:
         return given

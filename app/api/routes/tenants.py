@@ -25,6 +25,7 @@ from app.api.schemas.tenants import (
     WeightResponse,
     WeightsResponse,
 )
+from app.features.reasons import wording_of
 from app.learning.honest.curve import curve_of
 from app.learning.summary import top_weights
 from app.tenants.tenant import Tenant
@@ -173,9 +174,9 @@ async def show_weights(tenant: TenantPath, tenants: Tenants, top: Top = 50) -> W
     async with found.lock:
         version = found.state.version
         weights = await asyncio.to_thread(top_weights, found.state, top)
-    return WeightsResponse(
-        tenant=found.name, version=version, weights=[WeightResponse.model_validate(each) for each in weights]
-    )
+    texts = await asyncio.to_thread(lambda: [wording_of(each["feature"]) for each in weights])
+    shown = [WeightResponse(**each, text=text) for each, text in zip(weights, texts, strict=True)]
+    return WeightsResponse(tenant=found.name, version=version, weights=shown)
 
 
 @router.get(

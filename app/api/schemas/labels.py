@@ -16,6 +16,7 @@ class RetractionOfLabel(ResponseModel):
     reason: str | None
     moderator: str | None
     key_id: str | None
+    is_replacement: Annotated[bool, Field(description="A second label for the prediction did it, and no request.")]
 
 
 class EarlierLabelResponse(ResponseModel):
@@ -60,6 +61,7 @@ class LabelResponse(ResponseModel):
                 reason=retraction.reason,
                 moderator=retraction.moderator,
                 key_id=retraction.key_id,
+                is_replacement=retraction.is_replacement,
             )
         return cls(
             version=label.version,
@@ -79,8 +81,17 @@ class LabelResponse(ResponseModel):
         )
 
 
+class ListedLabelResponse(LabelResponse):
+    """A label of a page, and how what was labelled begins."""
+
+    excerpt: Annotated[
+        str | None,
+        Field(description="The beginning of the URL, text or subject; null if not asked for, or not kept."),
+    ] = None
+
+
 class LabelListResponse(ResponseModel):
     """A page of labels, the newest first. `next` is the `before` of the next page."""
 
-    labels: list[LabelResponse]
+    labels: list[ListedLabelResponse]
     next: int | None

@@ -140,6 +140,7 @@ class WeightResponse(ResponseModel):
     """A feature's weight; `evidence` is how much the model has seen of the feature."""
 
     feature: str
+    text: Annotated[str, Field(description="What the feature means, in words.")]
     weight: Number
     evidence: Number
 

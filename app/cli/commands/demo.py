@@ -4,6 +4,7 @@ import math
 import signal
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -11,6 +12,7 @@ from app.cli.argument_types import count, rate
 from app.cli.client import Client
 from app.cli.demo.display import Display, display
 from app.cli.demo.local_service import local_service
+from app.cli.demo.moderation import URLS, fill, go_on
 from app.cli.demo.replay import Replay
 from app.cli.demo.summary import counted_by_service, print_summary
 from app.cli.output import console
@@ -20,6 +22,7 @@ from app.storage.embedded.signals import ENDING, handled
 EXAMPLES: Final = 6000
 SECONDS: Final = 40.0  # duration of a run by default, without the start of a service
 STEADY_RATE: Final = 10.0  # with --forever
+CONSOLE_RATE: Final = 0.5  # with --console, once the service is full
 STEADY_CHANGE: Final = 3000  # examples between two changes, with --forever
 TIMEOUT_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 15.0
@@ -30,7 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Send a synthetic stream of URLs to a service, label by label, and show how accurate it is. One in twenty is "
         "an attack; halfway the attackers change their tricks. Without --url, start a service for the demo and "
-        "remove it afterwards."
+        "remove it afterwards. With --console, several pretend moderators label URLs and e-mails, and the console of "
+        "the service can be tried."
     )
     parser.add_argument("--url", help="a running service, such as http://127.0.0.1:8000")
     parser.add_argument("--tenant", default="demo", help="the tenant that learns (default: %(default)s)")
@@ -39,6 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--examples", type=count, metavar="N", help=f"number of examples (default: {EXAMPLES})")
     length.add_argument("--forever", action="store_true", help="run until stopped, through outages of the service")
+    parser.add_argument(
+        "--console",
+        action="store_true",
+        help="fill a service with pretend moderation, and show its console until stopped",
+    )
     parser.set_defaults(run=demo)
 
 
@@ -56,6 +65,9 @@ def demo(chosen: Namespace) -> None:
 
 
 def _run(chosen: Namespace, url: str) -> None:
+    if chosen.console:
+        _serve_console(chosen, url)
+        return
     examples = None if chosen.forever else chosen.examples or EXAMPLES
     retry_seconds = math.inf if chosen.forever else RETRY_SECONDS
     with (
@@ -71,6 +83,17 @@ def _run(chosen: Namespace, url: str) -> None:
         _play(chosen, examples, replay, screen)
         print_summary(client, chosen.tenant, replay.tally, before)
     print(f"\n{_next_steps(chosen.url, chosen.tenant)}")
+
+
+def _serve_console(chosen: Namespace, url: str) -> None:
+    with Client(url, timeout_seconds=TIMEOUT_SECONDS, retry_seconds=RETRY_SECONDS) as client:
+        client.get_once("/readyz")  # report a wrong address at once
+        moderation = fill(client, chosen.tenant, chosen.examples or URLS, chosen.seed, partial(print, flush=True))
+        print(f"\nThe console: {url}/console\nCtrl-C stops it.", flush=True)
+        try:
+            go_on(moderation, 1.0 / (chosen.rate or CONSOLE_RATE))
+        except KeyboardInterrupt:
+            print(f"\nStopped after {moderation.labels:,} labels.")
 
 
 def _play(chosen: Namespace, examples: int, replay: Replay, screen: Display) -> None:

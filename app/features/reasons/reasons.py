@@ -50,6 +50,15 @@ def reasons_of(
     return groups.reasons(most)
 
 
+def wording_of(name: str) -> str:
+    """Return what a single feature means, whatever kind of input it came from."""
+    for kind in KINDS:
+        (reason,) = reasons_of(kind, None, [(name, 1.0)])
+        if reason.text != name:
+            return reason.text
+    return wording_of_given(name)
+
+
 def parts_of(kind: str, raw: str | bytes) -> dict[str, str]:
     """Return the parts of an input that places refer to, by their names."""
     return _mail(raw).texts if kind == "email" else {kind: _text(raw) or ""}

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.learning.prequential import HonestCounts
 from kernels.arrays import Floats
-from kernels.evaluation.honest import EVER, LABELS, LATELY, SQUARES, SUM, WIDTH, bounds
+from kernels.evaluation.honest import EVER, LABELS, LATELY, SQUARES, SUM, bounds, new_sums
 
 TRUE_NEGATIVES, FALSE_POSITIVES, FALSE_NEGATIVES, TRUE_POSITIVES = range(4)
 NO_LABEL = "no label of a chosen item yet"
@@ -54,7 +54,31 @@ class HonestFigures:
 
 def figures(counts: HonestCounts) -> HonestFigures:
     """Return the figures of a state."""
-    return HonestFigures(_rates(counts.sums, EVER), _rates(counts.sums, LATELY))
+    sums = new_sums() if counts.sums is None else counts.sums
+    return HonestFigures(rates_of(sums[EVER]), rates_of(sums[LATELY]))
+
+
+def rates_of(cells: Floats) -> HonestRates:
+    """Return the rates of four cells, as `kernels/evaluation/honest.py` has them."""
+    left, flagged = cells[TRUE_NEGATIVES] + cells[FALSE_NEGATIVES], cells[FALSE_POSITIVES] + cells[TRUE_POSITIVES]
+    unseen_left, unseen_flagged = (_unseen(column if column[SUM] else left + flagged) for column in (left, flagged))
+
+    def rate(part: int, rest: int, missing: str) -> Rate:
+        unseen_part, unseen_rest = (unseen_flagged if cell % 2 else unseen_left for cell in (part, rest))
+        reason = NO_CLASS.format(missing) if cells.any() else NO_LABEL
+        return share(cells[part], cells[rest], unseen_part, unseen_rest, reason)
+
+    sensitivity = rate(TRUE_POSITIVES, FALSE_NEGATIVES, "anomaly")
+    specificity = rate(TRUE_NEGATIVES, FALSE_POSITIVES, "normal item")
+    return HonestRates(
+        labels=float(cells[:, LABELS].sum()),
+        items=float(cells[:, SUM].sum()),
+        balanced_accuracy=mean_of(sensitivity, specificity),
+        sensitivity=sensitivity,
+        specificity=specificity,
+        precision=rate(TRUE_POSITIVES, FALSE_POSITIVES, "flagged item"),
+        flagged=share(flagged, left, unseen_flagged, unseen_left, NO_LABEL),
+    )
 
 
 def share(part: Floats, rest: Floats, unseen_part: Floats, unseen_rest: Floats, missing: str) -> Rate:
@@ -86,29 +110,6 @@ def complement(rate: Rate) -> Rate:
     if rate.value is None or rate.low is None or rate.high is None:
         return rate
     return Rate(1.0 - rate.value, 1.0 - rate.high, 1.0 - rate.low, rate.labels)
-
-
-def _rates(sums: Floats | None, window: int) -> HonestRates:
-    cells = np.zeros((4, WIDTH)) if sums is None else sums[window]
-    left, flagged = cells[TRUE_NEGATIVES] + cells[FALSE_NEGATIVES], cells[FALSE_POSITIVES] + cells[TRUE_POSITIVES]
-    unseen_left, unseen_flagged = (_unseen(column if column[SUM] else left + flagged) for column in (left, flagged))
-
-    def rate(part: int, rest: int, missing: str) -> Rate:
-        unseen_part, unseen_rest = (unseen_flagged if cell % 2 else unseen_left for cell in (part, rest))
-        reason = NO_CLASS.format(missing) if cells.any() else NO_LABEL
-        return share(cells[part], cells[rest], unseen_part, unseen_rest, reason)
-
-    sensitivity = rate(TRUE_POSITIVES, FALSE_NEGATIVES, "anomaly")
-    specificity = rate(TRUE_NEGATIVES, FALSE_POSITIVES, "normal item")
-    return HonestRates(
-        labels=float(cells[:, LABELS].sum()),
-        items=float(cells[:, SUM].sum()),
-        balanced_accuracy=mean_of(sensitivity, specificity),
-        sensitivity=sensitivity,
-        specificity=specificity,
-        precision=rate(TRUE_POSITIVES, FALSE_POSITIVES, "flagged item"),
-        flagged=share(flagged, left, unseen_flagged, unseen_left, NO_LABEL),
-    )
 
 
 def _unseen(cell: Floats) -> Floats:

@@ -33,6 +33,7 @@ class Retraction(msgspec.Struct, frozen=True):
     reason: str | None
     moderator: str | None
     key_id: str | None
+    is_replacement: bool = False  # a second label for the prediction did it
 
 
 class StoredLabel(msgspec.Struct, frozen=True):
@@ -104,7 +105,7 @@ async def read_labels(log: EventLog, name: str, wanted: LabelFilter, next_versio
             found.first_version = entries[0].version
         version = entries[-1].version
         for entry in entries:
-            found.last_version, record = entry.version, _record(entry)
+            found.last_version, record = entry.version, record_of(entry)
             if isinstance(record, FeedbackRecord):
                 found.first_milliseconds = found.first_milliseconds or record.at_milliseconds
                 if wanted.fits(record):
@@ -129,7 +130,7 @@ async def latest_labels(
         for entry in entries:
             if before is not None and entry.version >= before and not is_retraction(entry.payload):
                 continue
-            record = _record(entry)
+            record = record_of(entry)
             if isinstance(record, RetractionRecord):
                 changed = dict.fromkeys(record.labels, _retraction(entry, record)) | dict.fromkeys(record.restores)
                 retracted = changed | retracted
@@ -149,7 +150,8 @@ def retracted_in(entries: Iterable[Entry]) -> frozenset[bytes]:
     return taken_back(retractions_of(entries).values())
 
 
-def _record(entry: Entry) -> Record | None:
+def record_of(entry: Entry) -> Record | None:
+    """Return what an entry has; None if it cannot be read."""
     try:
         return decode_record(entry.payload)
     except (msgspec.MsgspecError, ValueError, SluiceError):
@@ -164,7 +166,7 @@ async def label_at(log: EventLog, name: str, version: int) -> StoredLabel | None
 
 def label_of(entry: Entry) -> StoredLabel | None:
     """Return the label in an entry; None if it has none."""
-    record = _record(entry)
+    record = record_of(entry)
     return _label(entry, record) if isinstance(record, FeedbackRecord) else None
 
 
@@ -197,4 +199,6 @@ def _label(entry: Entry, record: FeedbackRecord) -> StoredLabel:
 
 
 def _retraction(entry: Entry, record: RetractionRecord) -> Retraction:
-    return Retraction(entry.version, record.at_milliseconds, record.reason, record.moderator, record.key_id)
+    return Retraction(
+        entry.version, record.at_milliseconds, record.reason, record.moderator, record.key_id, record.is_replacement
+    )

@@ -12,11 +12,16 @@ ALIASES = [("/health", "/livez"), ("/healthz", "/livez"), ("/ready", "/readyz"),
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("path", ["/", "/docs/"])
-async def test_a_browser_is_sent_to_the_docs(service: Service, method: str, path: str) -> None:
-    answer = await service.client.request(method, path, headers={"accept": BROWSER})
+async def test_a_browser_is_sent_to_the_console(service: Service, method: str) -> None:
+    answer = await service.client.request(method, "/", headers={"accept": BROWSER})
+    assert (answer.status_code, answer.headers["location"]) == (307, "/console")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_the_docs_are_also_found_with_a_slash(service: Service, method: str) -> None:
+    answer = await service.client.request(method, "/docs/", headers={"accept": BROWSER})
     assert (answer.status_code, answer.headers["location"]) == (307, "/docs")
-    followed = await service.client.request(method, path, headers={"accept": BROWSER}, follow_redirects=True)
+    followed = await service.client.request(method, "/docs/", headers={"accept": BROWSER}, follow_redirects=True)
     assert followed.status_code == 200
     assert followed.headers["content-type"].startswith("text/html")
 
@@ -24,7 +29,9 @@ async def test_a_browser_is_sent_to_the_docs(service: Service, method: str, path
 async def test_a_program_gets_links_that_lead_somewhere(service: Service) -> None:
     answer = await service.client.get("/", headers={"accept": "*/*"})
     assert answer.headers["vary"] == "accept"
-    for link in answer.json()["links"].values():
+    links = set(answer.json()["links"].values())
+    assert "/console" in links  # tests/console opens its pages, which this application is without
+    for link in links - {"/console"}:
         assert (await service.client.get(link)).status_code == 200
 
 

@@ -3,17 +3,21 @@
 import csv
 import io
 import json
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
 from app.learning.events import ReplacedLabel
+from app.learning.example import example_of
+from app.storage.review.inputs import RawInput
 from app.tenants.labels.stored_labels import Retraction, StoredLabel
 from tests.api.conftest import Service
 
 pytestmark = pytest.mark.anyio
 PATH = "/tenants/acme/labels"
+EXAMPLE = example_of({"a": 1.0})
 TAKEN_BACK = Retraction(99, 1_000_099, "stolen, or lent", None, "k9")
 
 
@@ -65,8 +69,9 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
     assert label == {
         "version": 8, "at": 1_794_992_408_000, "label": 1, "feedback_id": "f-8", "prediction_id": "p-4",
         "moderator": "ann", "key_id": None, "request_id": "r", "served_label": -1, "served_score": -0.5,
-        "served_at": None, "chosen_with": None, "replaced": None,
-        "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9"},
+        "served_at": None, "chosen_with": None, "replaced": None, "excerpt": None,
+        "retracted": {"version": 99, "at": 1_000_099, "reason": "stolen, or lent", "moderator": None, "key_id": "k9",
+                      "is_replacement": False},
     }  # fmt: skip
 
 
@@ -79,6 +84,8 @@ async def test_a_label_shows_who_gave_it_and_who_took_it_back(service: Service) 
         ("key_id=k", []),
         ("retracted=true&limit=2", [28, 24]),
         ("retracted=false&limit=3", [30, 29, 27]),
+        ("disagreements=true", [21]),
+        ("disagreements=false&limit=3", [30, 29, 28]),
         ("since=2026-11-18T09:00:28Z", [30, 29, 28]),
         ("until=2026-11-18T09:00:03Z", [2, 1]),
         ("before=3", [2, 1]),
@@ -132,3 +139,19 @@ async def test_a_wrong_parameter_is_refused(service: Service, query: str) -> Non
 
 async def test_an_unknown_tenant_is_not_created(service: Service) -> None:
     assert (await service.client.get("/tenants/other/labels")).status_code == 404
+
+
+async def test_the_beginning_of_an_input_is_shown_if_it_is_asked_for_and_kept(service: Service) -> None:
+    tenant = await service.tenants.configure("acme", {"keep_inputs": "all"})
+    mail = "Subject: Win a prize\r\n\r\n" + "now " * 10_000
+    raws: list[tuple[str, str | bytes]] = [("url", "http://example.org/" + "a" * 400), ("email", mail), ("text", b"hi")]
+    kept = [service.pending.keep(tenant, b"{}", tenant.predict(EXAMPLE), partial(RawInput, *raw)) for raw in raws]
+    service.tenants.given_labels = [
+        (msgspec.structs.replace(stored(9 - k), prediction_id=each.prediction_id), None)
+        for k, each in enumerate(kept)
+        if each is not None
+    ]
+    found = (await service.client.get(f"{PATH}?inputs=true")).json()["labels"]
+    assert [label["excerpt"] for label in found] == [str(raws[0][1])[:300], "Win a prize", "hi"]
+    found = (await service.client.get(PATH)).json()["labels"]
+    assert [label["excerpt"] for label in found] == [None] * 3

@@ -6,18 +6,17 @@ from fastapi import APIRouter, Response
 from starlette.requests import Request
 
 from app.api import examples, problems
-from app.api.authorisation import COOKIES, refuse_other_sites, session_of, token_of
+from app.api.authorisation import cookie_is_secure, cookie_of, refuse_other_sites, session_of, token_of
 from app.api.dependencies import Context, Service
 from app.api.documentation import example, json_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery
 from app.api.responses import NO_STORE
 from app.api.schemas.review.session import SessionRequest, SessionResponse
-from app.auth.errors import Unauthenticated
+from app.auth.errors import KeysUnread, Unauthenticated
 from app.auth.sessions import NO_SESSION
 
 router = APIRouter(route_class=ApiRoute, tags=["session"], dependencies=[KnownQuery])
-SECURE, PLAIN = COOKIES
 
 
 @router.post(
@@ -63,6 +62,8 @@ async def show_session(request: Request, service: Service, response: Response) -
     response.headers["cache-control"] = NO_STORE
     if service.authenticator.is_open:
         return SessionResponse.of(None)
+    if not service.authenticator.is_ready:
+        raise KeysUnread
     token, session = token_of(request.scope), session_of(request.scope)
     key = service.authenticator.identify(token) if token is not None else None
     if token is None and session is not None:
@@ -90,13 +91,12 @@ async def sign_out(request: Request, service: Service, response: Response) -> No
 
 def _cookie(request: Request, secret: str, seconds: int) -> dict[str, Any]:
     """Return a cookie that no script can read, and no other site can use. Behind TLS it is never sent without."""
-    is_secure = "https" in {request.scope.get("scheme"), request.headers.get("x-forwarded-proto")}
     return {
-        "key": SECURE if is_secure else PLAIN,
+        "key": cookie_of(request.scope),
         "value": secret,
         "max_age": seconds,
         "path": "/",
-        "secure": is_secure,
+        "secure": cookie_is_secure(request.scope),
         "httponly": True,
         "samesite": "strict",
     }

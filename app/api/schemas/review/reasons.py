@@ -12,6 +12,7 @@ from app.features.reasons import Reason, parts_of, reasons_of
 from app.storage.review.inputs import RawInput
 
 INLINE_SIZE = 1 << 14  # characters or bytes of an input,
+EXCERPT = 300  # characters
 INLINE_FEATURES = 300  # and features: with more, a thread finds the reasons
 PARTS_DESCRIPTION = (
     "What a reader sees, decoded: `from`, `reply-to`, `return-path`, `sender`, `subject`, `body`, `links` and "
@@ -79,6 +80,18 @@ async def shown_input(given: RawInput | None) -> UrlInputResponse | EmailInputRe
         return await asyncio.to_thread(_shown_mail, raw)
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     return UrlInputResponse(kind="url", url=text) if kind == "url" else TextInputResponse(kind="text", text=text)
+
+
+async def excerpt_of(given: RawInput | None) -> str | None:
+    """Return how a kept input begins: a URL or a text, or the subject of an e-mail; None if it is not kept."""
+    if given is None:
+        return None
+    kind, raw = given
+    if kind == "email":
+        parts = await asyncio.to_thread(parts_of, "email", raw[:INLINE_SIZE])
+        return parts.get("subject", "")[:EXCERPT]
+    begin = raw[: 4 * EXCERPT]
+    return (begin.decode("utf-8", "replace") if isinstance(begin, bytes) else begin)[:EXCERPT]
 
 
 async def shown_reasons(

@@ -24,12 +24,18 @@ export class Problem extends Error {
 
   /** Whether the same request may succeed if it is sent again. */
   get isTransient() {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+    return [0, 429, 502, 503, 504].includes(this.status);
   }
 }
 
 export function tenantPath(path = "", tenant = context.tenant) {
   return `/tenants/${encodeURIComponent(tenant)}${path}`;
+}
+
+/** Say that there is no answer, or only a part of one: the connection broke. */
+function unanswered(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Problem(0, { title: "No connection", detail: "The service cannot be reached." });
 }
 
 /** Send a request; return the answer's JSON, or null without a body. Throws Problem. */
@@ -52,10 +58,9 @@ export async function request(method, path, { json, query, signal } = {}) {
       cache: "no-store",
     });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Problem(0, { title: "No connection", detail: "The service cannot be reached." });
+    unanswered(error);
   }
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  if (answer.ok) return answer.status === 204 ? null : answer.json().catch(unanswered);
   const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
   problem.retryAfter = Number(answer.headers.get("retry-after")) || 0;
   if (answer.status === 401 && document.body.dataset.page) signInAgain();

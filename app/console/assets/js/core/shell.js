@@ -53,6 +53,7 @@ byId("who-button").addEventListener("click", async () => {
   if (name !== undefined && context.speaksForOthers) {
     setModerator(name);
     showWho();
+    document.dispatchEvent(new CustomEvent("moderator"));
   }
 });
 
