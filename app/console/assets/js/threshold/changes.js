@@ -119,7 +119,7 @@ function target(page) {
   };
   show(false);
   return card("Follow a target", Boolean(active), "The threshold moves with the model, so that the rate stays what you want.", [
-    h("div", { class: "row" }, h("label", { class: "field grow" }, h("span", {}, "Target"), names),
+    h("div", { class: "row" }, h("div", { class: "field grow" }, h("label", { for: "target-name" }, "Target"), names),
       h("div", { class: "field target-value" }, h("label", { for: "target-value" }, "Value"), h("span", { class: "with-unit" }, value, unit))),
     text, preview], (problem) => [
     h("button", { type: "submit", class: "button primary", onclick: () => change(page, { target: { [names.value]: wanted() } },
