@@ -18,7 +18,7 @@ PATH = "/console/tenants/acme/threshold"
 
 @pytest.fixture(scope="module")
 def labelled(shared_service: Service) -> Service:
-    learn(shared_service, "acme", 600)
+    learn(shared_service, "acme", 600, review_random=1)
     assert shared_service.request("PUT", "/tenants/few", json={}).is_success
     return shared_service
 
