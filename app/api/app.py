@@ -32,8 +32,17 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import events, explanation, moderators, second, session, settings, similar, timeline
-from app.api.routes.review import events, overview, session, timeline
+from app.api.routes.review import (
+    events,
+    explanation,
+    moderators,
+    overview,
+    second,
+    session,
+    settings,
+    similar,
+    timeline,
+)
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 

@@ -16,8 +16,8 @@ from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
 from app.review.live import LiveStates
-from app.review.people import SecondOpinion
 from app.review.overview import OverviewPage
+from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
 from app.review.second import SecondLease
 from app.storage.deleted_tenants import DeletedTenant
@@ -149,8 +149,11 @@ class SecondReviewDesk(Protocol):
 
     async def opinions(self, tenant: str) -> list[SecondOpinion]:
         """Return the second opinions that are kept."""
+
+
 class AllTenants(Protocol):
     """All tenants with their figures."""
+
     async def page(self, covers: Callable[[str], bool], search: str, offset: int, limit: int) -> OverviewPage:
         """Return some of the tenants that the caller may see, the worst first."""
 

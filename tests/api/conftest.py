@@ -22,8 +22,7 @@ from app.main import request_limits
 from app.review.live import LiveStates
 from app.settings import Settings
 from app.telemetry.counters import Requests
-from tests.api.fake_review import FakeReview, FakeSecondReviews
-from tests.api.fake_review import FakeOverview, FakeReview
+from tests.api.fake_review import FakeOverview, FakeReview, FakeSecondReviews
 from tests.api.fakes import FakePending, FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from app.review.errors import LeaseLost
-from app.review.people import SecondOpinion
 from app.review.overview import OverviewPage, TenantLine
+from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
 from app.review.second import SecondLease
 from app.storage.review.opinions import Answer, Said

@@ -36,7 +36,6 @@ ROUTES = {
     "post /tenants/{tenant}/second-reviews/{prediction_id}",
     "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
     "post /tenants/{tenant}/explain", "get /settings",
-    "get /tenants/{tenant}/curve", "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
     "get /overview",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",

@@ -1,5 +1,7 @@
 """Inputs and names that try to run something, load something, or break the layout of a page that shows them."""
 
+from collections.abc import Mapping
+
 ELSEWHERE = "https://elsewhere.example"
 RUN = f"window.__executed = 1; fetch('{ELSEWHERE}/run')"
 SCRIPT = f"<script>{RUN}</script>"
@@ -93,7 +95,7 @@ MAILS = (
     _mail(NUL, NUL, f"<pre>{NUL}{ZALGO}{TEMPLATE}</pre>", NUL),
 )
 
-INPUTS: list[dict[str, object]] = [
+INPUTS: list[Mapping[str, object]] = [
     *({"url": each} for each in URLS),
     *({"email": each} for each in MAILS),
     *({"text": each} for each in TEXTS),
