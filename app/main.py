@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -55,7 +53,7 @@ from app.telemetry.counters import Telemetry, TenantCounters
 from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
 from app.telemetry.traces import RequestTracer
-from app.telemetry.workers import WorkerGroup
+from app.telemetry.workers import WorkerGroup, exit_with_parent
 from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.replacement import Replacements
@@ -172,7 +170,7 @@ def application(settings: Settings) -> FastAPI:
                 authenticator.follow(),
                 overload.probe(),
                 StoreMonitor(connection).run(),
-                _exit_with_parent(),
+                exit_with_parent(),
             )
         ]
         yield
@@ -271,16 +269,6 @@ async def _first_contact(connection: Connection, authenticator: Authenticator) -
         await authenticator.read()
     except StoreUnavailable as error:
         logger.error("%s; this worker is not ready until the store is reachable", error)  # noqa: TRY400 - the message has it all
-
-
-async def _exit_with_parent() -> None:
-    """End this worker when its parent was killed: it must not keep the port."""
-    parent = multiprocessing.parent_process()
-    while parent is not None:
-        await asyncio.sleep(1.0)
-        if not parent.is_alive():
-            os.kill(os.getpid(), signal.SIGTERM)
-            return
 
 
 def _rules(settings: Settings) -> Rules:
