@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -30,6 +28,7 @@ from app.console.pages import Console
 from app.features.featurizer import features_of
 from app.learning.first_settings import settings_of_new_tenants
 from app.review.live import LiveStates
+from app.review.overview import Overview
 from app.review.queue import ReviewQueue
 from app.review.second import SecondReviews
 from app.settings import Settings
@@ -54,7 +53,7 @@ from app.telemetry.counters import Telemetry, TenantCounters
 from app.telemetry.exposition import Exposition
 from app.telemetry.logs import configure
 from app.telemetry.traces import RequestTracer
-from app.telemetry.workers import WorkerGroup
+from app.telemetry.workers import WorkerGroup, exit_with_parent
 from app.tenants.cache import EndedIncarnations, RecentEntries, TenantCache
 from app.tenants.feedback import FeedbackHistory
 from app.tenants.labels.replacement import Replacements
@@ -147,6 +146,14 @@ def application(settings: Settings) -> FastAPI:
                 OpinionStore(connection), tenants, settings.second_review_share, settings.review_lease_seconds
             ),
             live=LiveStates(queue),
+            overview=Overview(
+                tenants.cache,
+                tenants.loader.damaged,
+                partial(tenants.hold, create=False),
+                EventLog(connection, settings.feedback_id_ttl_seconds),
+                review,
+                room_bytes=settings.memory_budget_bytes // 2,
+            ),
             event_streams=EventStreams(settings.max_event_streams, telemetry.requests),
             rate_limiter=rate_limiter,
             wrong_key_limiter=wrong_key_limiter,
@@ -163,7 +170,7 @@ def application(settings: Settings) -> FastAPI:
                 authenticator.follow(),
                 overload.probe(),
                 StoreMonitor(connection).run(),
-                _exit_with_parent(),
+                exit_with_parent(),
             )
         ]
         yield
@@ -262,16 +269,6 @@ async def _first_contact(connection: Connection, authenticator: Authenticator) -
         await authenticator.read()
     except StoreUnavailable as error:
         logger.error("%s; this worker is not ready until the store is reachable", error)  # noqa: TRY400 - the message has it all
-
-
-async def _exit_with_parent() -> None:
-    """End this worker when its parent was killed: it must not keep the port."""
-    parent = multiprocessing.parent_process()
-    while parent is not None:
-        await asyncio.sleep(1.0)
-        if not parent.is_alive():
-            os.kill(os.getpid(), signal.SIGTERM)
-            return
 
 
 def _rules(settings: Settings) -> Rules:

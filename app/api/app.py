@@ -32,7 +32,17 @@ from app.api.routes import (
     predictions,
     tenants,
 )
-from app.api.routes.review import events, explanation, moderators, second, session, settings, similar, timeline
+from app.api.routes.review import (
+    events,
+    explanation,
+    moderators,
+    overview,
+    second,
+    session,
+    settings,
+    similar,
+    timeline,
+)
 from app.api.routes.review import queue as review_queue
 from app.telemetry.counters import Requests
 
@@ -55,6 +65,7 @@ ROUTERS = [
         events,
         explanation,
         settings,
+        overview,
         session,
         models,
         keys,

@@ -1,6 +1,6 @@
 """What the routes work with. `app.main` builds it, and tests put fakes in it: hence the protocols."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from app.features.featurizer import Kind
 from app.learning.config import Value
 from app.learning.example import Example
 from app.review.live import LiveStates
+from app.review.overview import OverviewPage
 from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
 from app.review.second import SecondLease
@@ -150,6 +151,13 @@ class SecondReviewDesk(Protocol):
         """Return the second opinions that are kept."""
 
 
+class AllTenants(Protocol):
+    """All tenants with their figures."""
+
+    async def page(self, covers: Callable[[str], bool], search: str, offset: int, limit: int) -> OverviewPage:
+        """Return some of the tenants that the caller may see, the worst first."""
+
+
 class Featurizer(Protocol):
     """What turns raw inputs into features."""
 
@@ -194,6 +202,7 @@ class Backend(NamedTuple):
     review: ReviewQueue
     second_reviews: SecondReviewDesk
     live: LiveStates
+    overview: AllTenants
     event_streams: EventStreams
     rate_limiter: RateLimiter | None = None  # of requests per caller; None: no limit
     wrong_key_limiter: RateLimiter | None = None  # of requests with a wrong key

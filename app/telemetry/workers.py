@@ -6,7 +6,9 @@ in a folder that only the workers know, and serves its own metrics there.
 
 import asyncio
 import fcntl
+import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -100,3 +102,13 @@ class WorkerGroup:
                 return index
             time.sleep(WAIT_SECONDS)  # the worker that this one replaces is about to end
         return os.getpid()  # unique, though no other worker collects from it
+
+
+async def exit_with_parent() -> None:
+    """End this worker when its parent was killed: it must not keep the port."""
+    parent = multiprocessing.parent_process()
+    while parent is not None:
+        await asyncio.sleep(1.0)
+        if not parent.is_alive():
+            os.kill(os.getpid(), signal.SIGTERM)
+            return

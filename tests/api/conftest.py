@@ -22,7 +22,7 @@ from app.main import request_limits
 from app.review.live import LiveStates
 from app.settings import Settings
 from app.telemetry.counters import Requests
-from tests.api.fake_review import FakeReview, FakeSecondReviews
+from tests.api.fake_review import FakeOverview, FakeReview, FakeSecondReviews
 from tests.api.fakes import FakePending, FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))
@@ -45,6 +45,7 @@ def new_backend(tenants: FakeTenants, pending: FakePending | None = None, **othe
         "event_streams": EventStreams(2, Requests()),
     }  # fmt: skip
     given = usual | others
+    given.setdefault("overview", FakeOverview(tenants))
     given.setdefault("live", LiveStates(given["review"]))
     given.setdefault("sessions", Sessions(given["authenticator"]))
     return Backend(tenants, pending or FakePending(tenants), **given)

@@ -1,12 +1,27 @@
 """A review queue in memory, without a store."""
 
+from collections.abc import Callable
+
 from app.review.errors import LeaseLost
+from app.review.overview import OverviewPage, TenantLine
 from app.review.people import SecondOpinion
 from app.review.queue import Leases, Reviewer
 from app.review.second import SecondLease
 from app.storage.review.opinions import Answer, Said
 from app.storage.review.queue import Action, QueueChanges, QueueCounts, QueuedItem
 from app.tenants.tenant import Tenant
+from tests.api.fakes import FakeTenants
+
+
+class FakeOverview:
+    """Tenants by name, without figures."""
+
+    def __init__(self, tenants: FakeTenants) -> None:
+        self._tenants = tenants
+
+    async def page(self, covers: Callable[[str], bool], search: str, offset: int, limit: int) -> OverviewPage:
+        found = [TenantLine(name) for name in sorted(self._tenants.tenants) if search in name and covers(name)]
+        return OverviewPage(found[offset : offset + limit], len(found), 0)
 
 
 class FakeReview:

@@ -36,6 +36,7 @@ ROUTES = {
     "post /tenants/{tenant}/second-reviews/{prediction_id}",
     "get /tenants/{tenant}/timeline", "get /tenants/{tenant}/events",
     "post /tenants/{tenant}/explain", "get /settings",
+    "get /overview",
     "post /features", "get /livez", "get /readyz", "get /metrics", "get /problems", "get /problems/{name}",
     "post /keys", "get /keys", "delete /keys/{key}", "post /keys/{key}/rotate",
     "post /session", "get /session", "delete /session",

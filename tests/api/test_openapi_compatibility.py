@@ -56,6 +56,7 @@ ADDED = {
     "/tenants/{tenant}/events": {"get"},
     "/tenants/{tenant}/explain": {"post"},
     "/settings": {"get"},
+    "/overview": {"get"},
     "/audit": {"get"},
     "/session": {"post", "get", "delete"},
     "/predictions/{prediction_id}/similar": {"get"},

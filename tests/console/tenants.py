@@ -1,7 +1,7 @@
 """Keys and tenants to try the console with, made over HTTP as a client would."""
 
 import lzma
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -72,7 +72,7 @@ def configure(service: Service, tenant: str, **settings: object) -> None:
     assert answer.is_success, answer.text
 
 
-def predict_all(service: Service, tenant: str, inputs: Sequence[dict[str, object]]) -> list[str]:
+def predict_all(service: Service, tenant: str, inputs: Sequence[Mapping[str, object]]) -> list[str]:
     """Predict inputs such as {"url": "..."} for a tenant, and wait for the queue; return the ids of the predictions."""
     before = waiting(service, tenant)
     with ThreadPoolExecutor(CONNECTIONS) as threads:
@@ -90,7 +90,7 @@ def waiting(service: Service, tenant: str) -> int:
     return int(review["waiting"]) if review is not None else 0
 
 
-def fill(service: Service, tenant: str, inputs: Sequence[dict[str, object]], **settings: object) -> list[str]:
+def fill(service: Service, tenant: str, inputs: Sequence[Mapping[str, object]], **settings: object) -> list[str]:
     """Set up a tenant, and put inputs into its review queue; return the ids of the predictions."""
     configure(service, tenant, **settings)
     return predict_all(service, tenant, inputs)

@@ -48,7 +48,7 @@ from app.api.examples.service import (
     SESSION,
     SNAPSHOT,
 )
-from app.api.examples.tenants import ALL_SETTINGS, CURVE, EVENT, LISTED, SETTINGS, SHOWN, TIMELINE, WEIGHTS
+from app.api.examples.tenants import ALL_SETTINGS, CURVE, EVENT, LISTED, OVERVIEW, SETTINGS, SHOWN, TIMELINE, WEIGHTS
 
 __all__ = [
     "ALL_SETTINGS",
@@ -77,6 +77,7 @@ __all__ = [
     "METRICS",
     "MODERATORS",
     "NOT_READY",
+    "OVERVIEW",
     "PREDICT",
     "PREDICTED",
     "PREDICTED_BATCH",

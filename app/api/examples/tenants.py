@@ -41,6 +41,27 @@ TIMELINE = {
     "periods": [PERIOD],
     "marks": [{"at": 1_794_993_000_000, "kind": "drift", "what": ["anomaly"]}],
 }
+OVERVIEW = {
+    "tenants": [
+        {
+            "tenant": TENANT,
+            "loaded": True,
+            "damaged": False,
+            "version": 1235,
+            "algorithm": "cs-ssol",
+            "health": "good",
+            "honest": HONEST["balanced_accuracy"],
+            "recent": RATES,
+            "labels": 1234,
+            "events_last_day": 160,
+            "queue": {"waiting": 41, "leased": 2, "oldest_age_seconds": 5130.5},
+            "rebuilding": None,
+        }
+    ],
+    "total": 812,
+    "loaded": 640,
+    "next": 1,
+}
 EVENT = 'event: state\ndata: {"tenant": "acme", "version": 1235, "threshold": 0.03125, ...}\n\n'
 SHOWN: dict[str, Any] = {
     "tenant": TENANT,

@@ -158,6 +158,26 @@ def record_of(entry: Entry) -> Record | None:
         return None  # damage is reported when the tenant is loaded
 
 
+async def version_at(log: EventLog, name: str, last: int, milliseconds: int) -> int:
+    """Return the last version before a time, 0 if there is none, by bisection: clocks go forward, nearly.
+
+    A log whose beginning was trimmed reaches back to the version before its first.
+    """
+    first = await log.read(name, 0, 1)
+    if not first or last < first[0].version:
+        return last
+    low, high = first[0].version - 1, last  # the answer is from low to high
+    while low < high:
+        middle = (low + high + 1) // 2
+        entries = await log.read(name, middle - 1, 1)
+        record = record_of(entries[0]) if entries else None
+        if record is not None and record.at_milliseconds < milliseconds:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 async def label_at(log: EventLog, name: str, version: int) -> StoredLabel | None:
     """Return the label of a version; None if the log does not reach back so far, or it is no label."""
     entries = await log.read(name, version - 1, 1)

@@ -9,6 +9,7 @@ export const context = {
   key: body.key || "",
   moderator: body.moderator || "",
   speaksForOthers: body.speaksForOthers === "true",
+  isSignedOut: false, // the session has ended, and the page is being left
 };
 
 /** An error that the service has answered with, as application/problem+json. */
@@ -87,6 +88,7 @@ export async function persistently(send, { onWait = () => {}, signal } = {}) {
 }
 
 export function signInAgain() {
+  context.isSignedOut = true;
   const here = location.pathname + location.search;
   location.assign(`${context.root}/sign-in?next=${encodeURIComponent(here)}`);
 }

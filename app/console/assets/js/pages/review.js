@@ -13,8 +13,9 @@ import { Screen, safeTitle } from "../review/screen.js";
 import { Trail } from "../review/trail.js";
 import { KINDS, refusal, waiting as waitingText } from "../review/words.js";
 
-const AHEAD = 6; // items that are leased and loaded
-const FEW = 3; // with so many left, more are leased
+const AHEAD = 8; // items that are leased and loaded
+const REASONS = 10;
+const FEW = 5; // with so many left, more are leased
 const BOUNCE = 120; // milliseconds after a decision in which another is taken for a bouncing key
 const POLL = [2, 3, 5, 8, 12, 15]; // seconds between looks into an empty queue
 const THRESHOLD_SECONDS = 30;
@@ -27,10 +28,12 @@ const leases = new Leases(leaseLost);
 const outbox = new Outbox(me, { done, failed, changed });
 let waitingElsewhere = null; // items of the queue that nobody holds
 let decidedAt = -Infinity;
+let heldByOthers = 0;
 let order = Math.max(0, ...trail.latest(1).map(([, each]) => each.order));
 let isAsking = false;
 let looks = 0;
 let lookAgain = 0;
+let lastHint = null;
 let hasAnswer = false; // of the queue, since the page was opened
 
 // Showing
@@ -54,6 +57,7 @@ function showNothing(problem) {
   const total = day.total;
   screen.showNothing(problem ? "The queue cannot be read" : "Nothing waits for you",
     problem ? problem.message : "New items appear here by themselves.",
+    !problem && heldByOthers > 0 && h("p", {}, `${count(heldByOthers)} ${heldByOthers === 1 ? "item is" : "items are"} with other people.`),
     total > 0 && h("p", {}, `You decided ${count(total)} ${total === 1 ? "item" : "items"} today.`),
     button("Look now", () => { looks = 0; more(); }, { iconName: "refresh" }));
 }
@@ -123,7 +127,8 @@ function undo() {
 
 function hint(text) {
   say(text);
-  toast(text, { seconds: 4 });
+  lastHint?.remove();
+  lastHint = toast(text, { seconds: 4 });
 }
 
 /** Measure from the key press to the frame that shows the next item. */
@@ -190,9 +195,11 @@ function sendAgain({ place, tab, wasSent, ...entry }, decision) {
 
 function changed(box, error) {
   const place = byId("connection");
+  const isBack = !place.hidden && !error;
   place.hidden = !error;
   if (error) place.textContent = waitingText(error, box.unsent);
   showState();
+  if (isBack) more();
 }
 
 function leaseLost(id) {
@@ -216,12 +223,12 @@ async function more() {
   isAsking = true;
   clearTimeout(lookAgain);
   try {
-    const found = await leases.more(AHEAD - mine);
+    const found = await leases.more(AHEAD - mine, REASONS);
     hasAnswer = true;
     waitingElsewhere = found.waiting;
+    heldByOthers = found.items.length ? 0 : found.leased - mine;
     const had = trail.current;
     const isNew = take(found.items);
-    if (!had && isNew) trail.advance();
     if (!had || !isNew) show();
     else showState();
     looks = isNew ? 0 : looks;
@@ -269,7 +276,7 @@ async function recall(entry) {
     return;
   }
   try {
-    const shown = await get(`/predictions/${encodeURIComponent(entry.id)}`, { tenant: context.tenant, explain: 10 });
+    const shown = await get(`/predictions/${encodeURIComponent(entry.id)}`, { tenant: context.tenant, explain: REASONS });
     entry.item = { ...shown, unsure: 0 };
   } catch (error) {
     entry.problem = error.message;
@@ -307,7 +314,7 @@ byId("decide").addEventListener("click", (event) => {
   if (pressed) act(pressed.dataset.act, event);
 });
 addEventListener("beforeunload", (event) => {
-  if (outbox.unsent && !outbox.isSignedOut) event.preventDefault();
+  if (outbox.unsent && !context.isSignedOut) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 document.addEventListener("visibilitychange", () => {

@@ -22,8 +22,8 @@ export function inputNode(item) {
 /** One line that names an item: for lists, groups and announcements. */
 export function titleOf(item, most = 120) {
   const given = item.input;
-  if (given?.kind === "url") return cut(given.url, most);
-  if (given?.kind === "text") return cut(given.text.trim() || "(empty text)", most);
+  if (given?.kind === "url") return cut(given.url.slice(0, 4 * most), most);
+  if (given?.kind === "text") return cut(given.text.slice(0, 4 * most).trim() || "(empty text)", most);
   if (given?.kind === "email") return cut(given.parts.subject || "(no subject)", most);
   const names = Object.keys(item.features ?? {});
   return cut(names.length ? names.slice(0, 6).join(", ") : item.prediction_id, most);

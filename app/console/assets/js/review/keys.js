@@ -38,7 +38,7 @@ export const keyOf = (action) => keyName(keys()[action]);
 export function listen(act) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-    if (event.target.closest?.("input, textarea, select, dialog, [contenteditable]")) return;
+    if (event.target.closest?.("input, textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
     const action = Object.entries(keys()).find(([, key]) => key === same(event.key))?.[0];
     if (!action) return;
     if ((action === "back" || action === "forward") && event.target.closest?.("[data-scrolls]")) return;
@@ -57,14 +57,19 @@ function reasonAgainst(key, action, chosen) {
 export async function showKeys() {
   await dialog("Keys", (close) => {
     const chosen = keys();
-    const rows = h("tbody");
     const hint = h("p", { class: "muted small", role: "status" }, "A key that is held down decides one item only.");
+    const shown = Object.fromEntries(Object.keys(ACTIONS).map((name) => [name, h("kbd")]));
     let changing = null;
-    const show = () => fill(rows, Object.entries(ACTIONS).map(([name, [, meaning]]) => h("tr", {},
-      h("td", {}, h("kbd", {}, changing === name ? "press a key" : keyName(chosen[name]))),
-      h("td", {}, meaning),
-      h("td", { class: "number" }, button("Change", () => { changing = name; show(); hint.textContent = "Press the new key, or Esc."; },
-        { kind: "quiet small", "aria-label": `Change the key for: ${meaning}` })))));
+    const show = () => {
+      for (const [name, place] of Object.entries(shown)) place.textContent = changing === name ? "press a key" : keyName(chosen[name]);
+    };
+    const change = (name) => {
+      changing = name;
+      show();
+      hint.textContent = "Press the new key, or Esc.";
+    };
+    const rows = h("tbody", {}, Object.entries(ACTIONS).map(([name, [, meaning]]) => h("tr", {}, h("td", {}, shown[name]), h("td", {}, meaning),
+      h("td", { class: "number" }, button("Change", () => change(name), { kind: "quiet small", "aria-label": `Change the key for: ${meaning}` })))));
     const store = () => localStorage.setItem(STORED, JSON.stringify(chosen));
     show();
     const content = h("div", { class: "content" }, h("table", { class: "keys" },
@@ -93,7 +98,6 @@ export async function showKeys() {
       }
       hint.textContent = key === "Escape" ? "Nothing was changed." : `${keyName(key)}: ${ACTIONS[name][1]}`;
       show();
-      rows.children[Object.keys(ACTIONS).indexOf(name)].querySelector("button").focus();
     });
     return content;
   }, { wide: true });

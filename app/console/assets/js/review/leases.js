@@ -7,6 +7,8 @@ const LEASE_SECONDS = 300;
 const RENEW_MILLISECONDS = 100_000;
 const IDLE_MILLISECONDS = 15 * 60_000; // somebody who has gone away does not keep items from others
 
+const KEPT = `sluice-leases:${context.tenant}`;
+
 const path = (id) => tenantPath(`/review/${encodeURIComponent(id)}`);
 
 export class Leases {
@@ -17,14 +19,15 @@ export class Leases {
   constructor(lost) {
     this.lost = lost;
     setInterval(() => this.#renew(), RENEW_MILLISECONDS);
-    addEventListener("pagehide", () => this.release([...this.#held.keys()], true));
+    addEventListener("pagehide", () => this.#leave());
     for (const name of ["keydown", "pointerdown"]) addEventListener(name, () => { this.#active = Date.now(); });
   }
 
-  /** Lease up to `limit` items; the answer is that of GET .../review. */
-  async more(limit) {
+  /** Lease up to `limit` items, with so many reasons; the answer is that of GET .../review. */
+  async more(limit, explain) {
+    await this.#reclaim();
     const who = asModerator();
-    const found = await get(tenantPath("/review"), { limit, lease_seconds: LEASE_SECONDS, ...who });
+    const found = await get(tenantPath("/review"), { limit, explain, lease_seconds: LEASE_SECONDS, ...who });
     for (const item of found.items) this.#held.set(item.prediction_id, { lease: item.lease, who });
     return found;
   }
@@ -54,6 +57,19 @@ export class Leases {
       if (isLeaving) leave(id, body);
       else post(path(id), body).catch(() => {}); // it returns by itself
     }
+  }
+
+  #leave() {
+    if (context.isSignedOut) sessionStorage.setItem(KEPT, JSON.stringify([...this.#held]));
+    else this.release([...this.#held.keys()], true);
+  }
+
+  /** Give back what could not be given back when the session ended. */
+  async #reclaim() {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT) || "[]");
+    sessionStorage.removeItem(KEPT);
+    const releases = kept.map(([id, { lease, who }]) => post(path(id), { action: "release", lease, ...who }));
+    await Promise.allSettled(releases);
   }
 
   async #renew() {

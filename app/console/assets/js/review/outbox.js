@@ -47,7 +47,6 @@ export class Outbox {
   constructor(moderator, { done, failed, changed }) {
     this.#prefix = `sluice-outbox:${JSON.stringify([context.key, context.tenant, moderator])}:`;
     this.told = { done, failed, changed };
-    this.isSignedOut = false;
     navigator.locks?.request(`sluice-tab-${TAB}`, () => new Promise(() => {}));
   }
 
@@ -101,7 +100,7 @@ export class Outbox {
   async #run() {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    while (this.#waiting.length && !this.isSignedOut) {
+    while (this.#waiting.length && !context.isSignedOut) {
       const entry = this.#waiting[0];
       if (this.#isOurs(entry)) await this.#deliver(entry);
       else this.#waiting.shift(); // another tab has adopted it
@@ -116,10 +115,7 @@ export class Outbox {
       const answer = await persistently(() => send(entry), { onWait: (error) => this.told.changed(this, error) });
       tell = () => this.told.done(entry, answer);
     } catch (error) {
-      if (error.status === 401) {
-        this.isSignedOut = true; // it is sent after the next sign-in
-        return;
-      }
+      if (error.status === 401) return; // it is sent after the next sign-in
       tell = () => this.told.failed(entry, error);
     }
     this.#waiting.shift();

@@ -46,6 +46,6 @@ function bar(reason, place, largest, input) {
   },
   h("span", { class: "text" }, h("bdi", {}, visible(cut(reason.text, 160)))),
   h("span", { class: "bar", "aria-hidden": "true" }, h("i", { class: kind, style: { width: `${48 * Math.abs(contribution) / largest}%` } })),
-  h("span", { class: `number ${kind}-text` }, signed(reason.contribution)));
+  h("span", { class: `number ${kind}-text` }, signed(reason.contribution, largest < 0.1 ? 3 : 2)));
   return h("li", {}, row, names);
 }

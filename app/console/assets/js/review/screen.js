@@ -32,6 +32,8 @@ export class Screen {
     fill(byId("item"), h("header", {}, h("span", { class: "kind muted" }, item ? kindOf(item) : "Item"),
       decided && badge(`you said ${KINDS[decided.kind].said}`, KINDS[decided.kind].label ? decided.kind : "accent")),
     view ? view.input : h("p", { class: "muted" }, entry.problem ?? "Loading …"));
+    if (byId("item").dataset.id !== entry.id) scrollTo({ top: 0 });
+    byId("item").dataset.id = entry.id;
     fill(byId("verdict"), view?.verdict);
     fill(byId("reasons"), view?.reasons);
     this.#similar(item ? entry.id : null);
@@ -40,6 +42,7 @@ export class Screen {
   /** Say that nothing waits; `more` are lines below. */
   showNothing(title, text, ...more) {
     this.#setVisible(false);
+    delete byId("item").dataset.id;
     this.#similar(null);
     fill(byId("nothing"), empty(title, text, ...more));
   }

@@ -8,13 +8,13 @@ import { visible } from "../core/text.js";
 const MOST_FEATURES = 30;
 const FIRST = 10; // reasons that are shown at once
 
-/** Return the elements of a list of reasons. `light(index)` is called with the reason that is looked at, or null. */
+/** Return the elements of a list of reasons. `light(reason)` is called with the reason that is looked at, or null. */
 export function reasonList(reasons, light) {
   if (!reasons.length) {
     return [h("h2", {}, "Why"), h("p", { class: "muted" }, "No feature of the input has a weight yet, so there is no reason to show.")];
   }
   const largest = Math.max(...reasons.map((each) => Math.abs(each.contribution ?? 0))) || 1;
-  const rows = reasons.map((reason, index) => item(reason, index, largest, light));
+  const rows = reasons.map((reason) => item(reason, largest, light));
   const list = h("ol", { class: "reasons" }, rows.slice(0, FIRST));
   const more = rows.length > FIRST && button(`Show ${rows.length - FIRST} smaller ones`, () => {
     list.append(...rows.slice(FIRST));
@@ -25,13 +25,13 @@ export function reasonList(reasons, light) {
     h("span", { class: "ways small muted" }, h("span", {}, "normal"), h("span", {}, "anomaly")), h("span")), list, more];
 }
 
-function item(reason, index, largest, light) {
+function item(reason, largest, light) {
   const side = reason.contribution < 0 ? "normal" : "anomaly";
   const more = h("div", { class: "behind", id: `behind-${newId()}`, hidden: true });
   const row = h("button", { type: "button", class: "reason", "aria-expanded": "false", "aria-controls": more.id,
     onclick: () => toggle(),
-    onpointerenter: () => light(index), onpointerleave: () => light(null),
-    onfocus: () => light(index), onblur: () => light(null) },
+    onpointerenter: () => light(reason), onpointerleave: () => light(null),
+    onfocus: () => light(reason), onblur: () => light(null) },
   h("bdi", {}, visible(reason.text)), bar(reason.contribution, largest, side),
   h("span", { class: `number ${side}-text` }, signed(reason.contribution)));
   const toggle = () => {
