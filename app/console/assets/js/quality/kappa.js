@@ -31,7 +31,7 @@ export function overallCard(overall) {
     scale(kappa),
     h("p", { class: "small" }, sentence(kappa, isBlind)),
     isBlind && overall.corrections.pairs > 0 && h("p", { class: "muted small" },
-      `Corrections: ${number(overall.corrections.value)} over ${count(overall.corrections.pairs)} predictions. People mostly correct what they take for a mistake, so this is lower than the truth.`),
+      `Corrections: ${number(overall.corrections.value)} over ${count(overall.corrections.pairs)} predictions. People mostly correct what they take for a mistake, so this tends to be lower than the truth.`),
   ];
 }
 
@@ -43,7 +43,7 @@ function sentence(kappa, isBlind) {
   if (kappa.value === null) return `Unknown, although ${count(kappa.pairs)} predictions were judged twice ${what}: ${kappa.reason}.`;
   const same = `People agree on ${percent(kappa.agreement, 0)} of ${count(kappa.pairs)} ${kappa.pairs === 1 ? "prediction" : "predictions"} ${what}.`;
   const beyond = `Beyond chance that is kappa ${number(kappa.value)}, and with 95% confidence ${interval(kappa)}.`;
-  const caution = isBlind ? "" : " People mostly correct what they take for a mistake, so the truth is higher: blind second reviews are fairer.";
+  const caution = isBlind ? "" : " People mostly correct what they take for a mistake, so the truth is probably higher: blind second reviews are fairer.";
   return `${same} ${beyond}${caution}`;
 }
 
