@@ -7,8 +7,6 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 
-import numpy as np
-
 from app.features.extraction import Extraction
 from app.learning.config import Value
 from app.learning.errors import SluiceError
@@ -24,11 +22,10 @@ from app.storage.metadata import Position
 from app.storage.review.inputs import RawInput
 from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
-from app.tenants.labels.label_history import COLUMNS, LabelHistory
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
-from app.tenants.labels.timeline import DriftFound, Timeline, timeline_of
+from app.tenants.labels.timeline import Timeline
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
 from app.tenants.predictions.blocks import Kept, KeptPrediction
 from app.tenants.predictions.kept_predictions import ReadRaw
@@ -36,6 +33,7 @@ from app.tenants.readiness import Part, Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
 from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
+from tests.api.fake_timeline import timeline_from
 
 
 class FakeFeaturizer:
@@ -144,13 +142,7 @@ class FakeTenants:
 
     async def timeline(self, name: str, since: int | None, until: int, periods: int) -> Timeline:
         state = (await self.hold(name, create=False)).state
-        rows = [
-            (each.version, each.at_milliseconds, each.label, each.served_label or 0, each.served_at_milliseconds or 0,
-             each.chosen_with or 0.0, each.version)
-            for each, retraction in reversed(self.given_labels) if retraction is None
-        ]  # fmt: skip
-        history = LabelHistory(state.version, is_complete=True, labels=np.array(rows, COLUMNS))
-        return timeline_of(history, since, until, periods, DriftFound(state.drift, state.version, len(rows)))
+        return timeline_from(reversed(self.given_labels), state, since, until, periods)
 
     async def labelled_example(self, name: str, version: int) -> Example | None:
         await self.hold(name, create=False)

@@ -1,6 +1,7 @@
 """SIGTERM: requests in progress are answered, snapshots are taken, and the exit is clean and fast."""
 
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.timeout(60)
 
 LONGEST_SECONDS = 10.0  # as documented
 MODEL = {"Content-Type": "application/octet-stream"}
+STREAMS_SECONDS = 3.0  # less than the time for requests in progress
 KILL_SECONDS = 15.0  # how long an operator should wait, as documented; more than the time of a shutdown
 
 
@@ -57,6 +59,23 @@ def test_shutdown_answers_requests_in_progress(tmp_path: Path) -> None:
         service.start()
         log = check(deployed.services, "acme")
         assert log.feedback_ids == Counter(item["feedback_id"] for item in items)
+
+
+def test_event_streams_end_at_once_and_delay_nothing(tmp_path: Path) -> None:
+    with deployment("embedded", tmp_path) as deployed, ThreadPoolExecutor(5) as threads:
+        (service,) = deployed.services
+        feed(deployed.services, "acme", 10)
+        streams = [threads.submit(service.request, "GET", "/tenants/acme/events") for _ in range(5)]
+        open_streams = re.compile(r"^sluice_event_streams{.*} 5\.0", re.MULTILINE)
+        wait_until(lambda: bool(open_streams.search(service.request("GET", "/metrics").text)), "they do not begin")
+        assert in_progress(service) == 0, "they take no place from other requests"
+        ending = service.terminate()
+        assert ending.code == 0
+        assert ending.seconds < STREAMS_SECONDS
+        for each in streams:
+            assert each.result().status_code == httpx.codes.OK
+            assert each.result().text.count("event: state") == 1
+        assert "Traceback" not in service.log()
 
 
 @on_a_server
