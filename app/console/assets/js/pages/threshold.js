@@ -51,7 +51,8 @@ function inForce(tenant, curve) {
     h("div", { class: "how" }, h("p", {}, source(tenant)), target && h("p", { class: "muted" }, realised(target)),
       h("p", { class: "muted" }, `Scores above it are anomalies. ${count(curve.anomalies)} labelled anomalies and `
         + `${count(curve.normal)} normal items stand behind the curve.`)),
-    curve.points && badge(curve.weighted ? "weighted: all items" : "labels as they came", curve.weighted ? "accent" : "warn"));
+    curve.points && badge(curve.weighted ? "weighted: all items" : "labels as they came", curve.weighted ? "accent" : "warn"),
+    button("Refresh", load, { kind: "quiet small", iconName: "refresh" }));
 }
 
 function realised({ name, followed, reason, realised: found }) {

@@ -69,6 +69,7 @@ function waiting(signal) {
   const timer = setInterval(tick, 500);
   fill(result, h("div", { class: "card progress" }, h("p", { role: "status" }, "Learning the labels again on both sides …"), seconds,
     h("progress", { "aria-label": "The comparison goes on" }), button("Stop", () => { if (!signal.aborted) running.abort(); }, { kind: "small" })));
+  result.scrollIntoView({ block: "nearest" });
   return () => clearInterval(timer);
 }
 

@@ -50,9 +50,13 @@ function settingsOf({ threshold, objective, target: name, target_value: value, c
 function fixed(page) {
   const field = h("input", { type: "text", inputmode: "decimal", id: "fixed-threshold", value: real(page.mark(), 3).replace("−", "-"),
     onchange: () => { const wanted = Number(field.value); if (field.value.trim() && Number.isFinite(wanted)) page.setMark(wanted, field); } });
-  page.onMark((threshold, by) => { if (by !== field) field.value = threshold.toFixed(3); });
-  return card("Fix it", page.tenant.config.threshold !== "auto", "A number. Labels no longer move it, so look again when the model has learnt more.",
-    h("label", { class: "field" }, h("span", {}, "Threshold"), field), (problem) => [
+  const words = h("p", { class: "small preview" });
+  page.onMark((threshold, by) => {
+    if (by !== field) field.value = threshold.toFixed(3);
+    words.textContent = page.describe(threshold);
+  });
+  return card("A fixed number", page.tenant.config.threshold !== "auto", "Labels no longer move it, so look again when the model has learnt more.",
+    [h("label", { class: "field" }, h("span", {}, "Threshold"), field), words], (problem) => [
       h("button", { type: "submit", class: "button primary", onclick: () => {
         const wanted = Number(field.value);
         if (!field.value.trim() || !Number.isFinite(wanted)) {
@@ -78,7 +82,7 @@ function learnt(page) {
     h("input", { type: "radio", name: "objective", value: name, checked: name === now,
       onchange: () => { costs.hidden = name !== "cost"; } }),
     h("span", {}, h("strong", {}, title), h("span", { class: "muted small" }, text))));
-  return card("Learn it", config.threshold === "auto" && !page.tenant.target, "Each label moves it to where it is best for an objective.",
+  return card("Learnt from the labels", config.threshold === "auto" && !page.tenant.target, "Each label moves it to where it is best for an objective.",
     [h("fieldset", {}, h("legend", { class: "visually-hidden" }, "Objective"), radios), costs], (problem) => [
       h("button", { type: "submit", class: "button primary", onclick: (event) => {
         const form = event.target.form;
@@ -118,7 +122,7 @@ function target(page) {
     preview.textContent = page.preview(names.value, wanted(), moves);
   };
   show(false);
-  return card("Follow a target", Boolean(active), "The threshold moves with the model, so that the rate stays what you want.", [
+  return card("Following a target", Boolean(active), "The threshold moves with the model, so that the rate stays what you want.", [
     h("div", { class: "row" }, h("div", { class: "field grow" }, h("label", { for: "target-name" }, "Target"), names),
       h("div", { class: "field target-value" }, h("label", { for: "target-value" }, "Value"), h("span", { class: "with-unit" }, value, unit))),
     text, preview], (problem) => [

@@ -88,9 +88,9 @@ export function formOf({ known, config, asked = {}, onRun }) {
   if (asked.settings?.algorithm in known.algorithms) algorithm = asked.settings.algorithm;
   draw(asked.settings ?? {});
   const element = h("form", { class: "card what-form", onsubmit: (event) => { event.preventDefault(); onRun(); } },
-    place,
+    place, tenants,
     h("div", { class: "row others" },
-      h("label", { class: "field" }, h("span", {}, "Model of another tenant"), model, tenants),
+      h("label", { class: "field" }, h("span", {}, "Model of another tenant"), model),
       h("label", { class: "field" }, h("span", {}, "Labels since"), since),
       h("label", { class: "field" }, h("span", {}, "and before"), until)),
     problem, h("div", { class: "row center" }, run,
