@@ -48,7 +48,6 @@ Limit = Annotated[
     "a second. A comment comes every 15 seconds. The stream ends with the key or the session, with the tenant, and "
     "when the service stops; a browser connects again by itself. A worker has up to SLUICE_MAX_EVENT_STREAMS.",
     dependencies=[needs("review"), OwnTenant],
-    status_code=200,
     response_class=EventStream,
     response_description="The events. The data of each is a `LiveStateResponse`.",
     responses=answer_in(other_body("text/event-stream", {"type": "string"}, examples.EVENT)) | refusals(*WITH_TENANT),
