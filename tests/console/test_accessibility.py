@@ -27,17 +27,24 @@ REACHABLE = """() => {
       && !group && style.pointerEvents !== "none" && !each.closest("[inert]");
   }).length;
 }"""
+BEGIN = """() => {  // the next tabulator key begins at the top
+  document.body.tabIndex = -1;
+  document.body.focus();
+  document.body.removeAttribute("tabindex");
+  scrollTo(0, 0);
+}"""
 FOCUS = """() => {
   const each = document.activeElement;
   if (!each || each === document.body) return null;
   window.__reached ??= new Set();
-  const isNew = !window.__reached.has(each);
+  const isNew = !window.__reached.has(each) || each.type?.startsWith("date");  // a date has several parts
   window.__reached.add(each);
   const box = each.getBoundingClientRect();
   const style = getComputedStyle(each);
   const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
   return {
     isNew,
+    number: [...window.__reached].indexOf(each),
     what: `${each.localName}#${each.id}.${each.className} ${each.textContent.trim().slice(0, 30)}`,
     isSeen: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
     hasRing: ring || style.boxShadow !== "none",
@@ -75,24 +82,24 @@ def test_axe_finds_nothing(windows: Windows, demo: Service, name: str, size: str
 @PAGES
 def test_the_tabulator_key_reaches_everything_and_the_focus_is_seen(windows: Windows, demo: Service, name: str) -> None:
     page = show(windows, demo, name, WIDE)
-    page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)")
+    page.evaluate(BEGIN)
     wanted = page.evaluate(REACHABLE)
-    reached = []
-    for _ in range(wanted + 20):
+    reached = set()
+    for _ in range(wanted + 40):
         page.keyboard.press("Tab")
         focus = page.evaluate(FOCUS)
         if focus is None or not focus["isNew"]:
             break
         assert focus["isSeen"], focus["what"]
         assert focus["hasRing"], focus["what"]
-        reached.append(focus["what"])
-    assert len(reached) >= wanted, (wanted, reached)
+        reached.add(focus["number"])
+    assert len(reached) >= wanted
 
 
 @PAGES
 def test_the_first_tabulator_leads_past_the_menu(windows: Windows, demo: Service, name: str) -> None:
     page = show(windows, demo, name, WIDE)
-    page.evaluate("document.activeElement?.blur()")
+    page.evaluate(BEGIN)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
@@ -104,7 +111,7 @@ def test_a_page_has_one_title_and_its_landmarks(windows: Windows, demo: Service,
     assert page.locator("h1:visible").count() == 1
     assert page.get_by_role("main").count() == 1
     assert page.title().endswith(" · Sluice")
-    assert page.get_by_role("navigation", name="Pages").count() == (name != "sign-in")
+    assert page.get_by_role("navigation", name="Pages", exact=True).count() == (name != "sign-in")
 
 
 @PAGES
@@ -130,7 +137,7 @@ def test_text_of_twice_the_size_still_fits(windows: Windows, demo: Service, name
 
 def test_the_menu_of_a_phone_opens_and_closes_by_keyboard(windows: Windows, demo: Service) -> None:
     page = show(windows, demo, "review", PHONE)
-    button, side = page.get_by_role("button", name="Menu"), page.get_by_role("navigation", name="Pages")
+    button, side = page.get_by_role("button", name="Menu"), page.get_by_role("navigation", name="Pages", exact=True)
     assert not side.is_visible()
     button.focus()
     page.keyboard.press("Enter")

@@ -51,7 +51,7 @@ function mail(given, reasons) {
 }
 
 function section(iconName, title, number, content) {
-  return h("section", {}, h("h3", {}, icon(iconName), title, h("span", { class: "muted" }, count(number))), content);
+  return h("section", {}, h("h2", {}, icon(iconName), title, h("span", { class: "muted" }, count(number))), content);
 }
 
 /** The e-mail as it was sent; its text is made only when somebody opens it. */
