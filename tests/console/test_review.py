@@ -1,7 +1,7 @@
 """Review: one key labels and shows the next item; nothing is lost, and nothing is labelled twice."""
 
+import logging
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from tests.services import Service, wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 PATH = "/console/tenants/links/review"
 BOUNCE = 130  # milliseconds: a key that comes sooner after a decision is taken for a bouncing one
+logger = logging.getLogger(__name__)
 NO_CONNECTION = r"^failed: |Failed to load resource"
 
 
@@ -50,9 +51,7 @@ def decided(page: Page) -> int:
     return int((page.locator("#today").text_content() or "0").split()[0])
 
 
-def test_a_hundred_items_are_labelled_without_the_mouse(
-    page: Page, service: Service, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_hundred_items_are_labelled_without_the_mouse(page: Page, service: Service) -> None:
     ids = fill(service, "links", urls(100))
     before = service.tenant("links")["version"]
     open_review(page)
@@ -67,7 +66,7 @@ def test_a_hundred_items_are_labelled_without_the_mouse(
     assert decided(page) == 100
     taken = sorted(page.evaluate("() => performance.getEntriesByName('key-to-next').map((each) => each.duration)"))
     assert len(taken) == 100
-    record_property("key_to_next_p99_milliseconds", taken[98])
+    logger.info("from key press to the next item: median %.0f ms, p99 %.0f ms", taken[50], taken[98])
     assert taken[50] < 100, taken
     assert taken[98] < 1000, taken  # a shared machine may stop for a moment
 
@@ -182,7 +181,7 @@ def test_a_killed_service_loses_and_doubles_nothing(page: Page, service: Service
 
 
 def test_decisions_outlive_the_page(page: Page, service: Service, watch: Watch) -> None:
-    fill(service, "links", urls(8))
+    fill(service, "links", urls(20))
     open_review(page)
     with watch.expecting(NO_CONNECTION):
         service.kill()
