@@ -6,6 +6,7 @@ import { row } from "../tenants/rows.js";
 
 const LIMIT = 50;
 const REFRESH_MILLISECONDS = 10000;
+const FIRST_RUN_MILLISECONDS = 3000; // the first tenant should appear soon
 const TYPING_MILLISECONDS = 200;
 
 let offset = 0;
@@ -29,7 +30,7 @@ async function show() {
     hasFailed = true;
     byId("summary").textContent = "Not up to date: the service does not answer.";
   }
-  timer = setTimeout(show, REFRESH_MILLISECONDS);
+  timer = setTimeout(show, byId("first-run").hidden ? REFRESH_MILLISECONDS : FIRST_RUN_MILLISECONDS);
 }
 
 function showPage({ tenants, total, loaded, next }, search) {
