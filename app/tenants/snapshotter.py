@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from app.learning.errors import ModelNotFinite
@@ -22,6 +22,7 @@ logger = logging.getLogger("sluice.tenants")
 
 CHECK_SECONDS = 1.0
 WAIT_SECONDS = 0.05
+RENEW_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +166,34 @@ class Snapshotter:
 
 @asynccontextmanager
 async def locked(snapshots: SnapshotStore, name: str, wait_seconds: float = 0.0) -> AsyncIterator[str]:
-    """Lock the snapshots of a tenant against other workers; raise SnapshotBusy on timeout."""
+    """Lock the snapshots of a tenant against other workers; raise SnapshotBusy on timeout.
+
+    The lock of a worker that is killed ends after some seconds. So does that of a worker that is stopped for so long:
+    chunks that it has written, and that no header names yet, may be gone then.
+    """
     end = time.monotonic() + wait_seconds
     while (token := await snapshots.lock(name)) is None:
         if time.monotonic() >= end:
             raise SnapshotBusy(name)
         await asyncio.sleep(WAIT_SECONDS)
+    renewal = asyncio.create_task(_renew(snapshots, name, token))
     try:
         yield token
     finally:
+        renewal.cancel()
         try:
             await snapshots.release(name, token)
         except StoreUnavailable:
             logger.info("the snapshot lock of tenant %s is not released; it expires by itself", name)
+
+
+async def _renew(snapshots: SnapshotStore, name: str, token: str) -> None:
+    """Let a lock last until cancelled, or until it is lost."""
+    is_held = True
+    while is_held:
+        await asyncio.sleep(RENEW_SECONDS)
+        with suppress(StoreUnavailable):
+            is_held = await snapshots.renew(name, token)
 
 
 async def encode_state(tenant: Tenant) -> EncodedState:

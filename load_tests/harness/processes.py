@@ -7,10 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from app.storage.embedded.signals import held_back
 from load_tests.harness.client import send
@@ -31,6 +31,29 @@ async def in_thread(call: Callable[..., Result], *arguments: object) -> Result:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
+        raise
+
+
+async def until_signal(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do the work; SIGTERM and SIGHUP cancel it, and then end the program.
+
+    A handler that raises would do so anywhere, also where a process is being started or ended, which is then left.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    loop, received = asyncio.get_running_loop(), []
+
+    def cancel(number: signal.Signals) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, cancel, number)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if received:
+            sys.exit("ended by a signal")
         raise
 
 

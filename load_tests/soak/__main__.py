@@ -11,7 +11,7 @@ import uvloop
 
 from load_tests.cluster.logs import appended_again
 from load_tests.harness.machine import Machine
-from load_tests.harness.processes import workspace
+from load_tests.harness.processes import until_signal, workspace
 from load_tests.harness.report import say
 from load_tests.soak.client import CLIENTS, PER_SECOND, Load
 from load_tests.soak.deployment import PATIENCE_SECONDS, SERVICES, deployed, until
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with workspace("soak") as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if options.keep:
             options.keep.mkdir(parents=True)
-        outcome = runner.run(run(options.keep or folder, options.seconds))
+        outcome = runner.run(until_signal(run(options.keep or folder, options.seconds)))
     return report(outcome, machine.facts("less than 1")).publish(write=options.seconds == SECONDS)
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
+from load_tests.harness.processes import in_thread
 from load_tests.harness.report import say
 from load_tests.soak.client import Ledger
 from load_tests.soak.deployment import HASTY_SECONDS, PATIENCE_SECONDS, PATIENT_SECONDS, SERVICES, Deployment, until
@@ -74,7 +75,7 @@ async def disturb(step: Step, deployment: Deployment, ledger: Ledger, watch: Wat
     if step.action is Action.FAILOVER:
         return await _fail_over(deployment, ledger)
     if step.action is Action.COMEBACK:  # Sentinel takes some seconds to make it a replica; that is checked at the end
-        await asyncio.to_thread(deployment.store.primary.start)
+        await in_thread(deployment.store.primary.start)
         say("the old primary is back; Sentinel is to make it a replica")
         return Disturbance(step.action, begin, time.monotonic())
     node, clean = deployment.nodes[step.service], step.action is Action.KILL
@@ -82,12 +83,12 @@ async def disturb(step: Step, deployment: Deployment, ledger: Ledger, watch: Wat
     watch.end(node)
     if step.action is Action.TERMINATE:
         with suppress(subprocess.TimeoutExpired):
-            ending = await asyncio.to_thread(node.terminate)
+            ending = await in_thread(node.terminate)
             clean = ending.code == 0 and ending.seconds <= STOP_SECONDS
         say(f"{node.folder.name}: {'ended' if clean else 'did not end with 0 in time'}")
     node.kill()
     stopped = time.monotonic()
-    await asyncio.to_thread(node.start)
+    await in_thread(node.start)
     watch.begin(node)
     say(f"{node.folder.name}: ready again after {time.monotonic() - stopped:.1f} s")
     return Disturbance(step.action, begin, time.monotonic(), clean)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from load_tests.harness.processes import workspace
+from load_tests.harness.processes import in_thread, until_signal, workspace
 from load_tests.harness.report import say
 from load_tests.torture import observation, report
 from load_tests.torture.administration import Administration
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(f"make torture {name}")
     with workspace("torture") as folder:
         history = History(folder / "history.jsonl")
-        violations = asyncio.run(run(folder, history, options.seconds, seed, options.durability))
+        violations = asyncio.run(until_signal(run(folder, history, options.seconds, seed, options.durability)))
         history.close()
         print(report.details(history, violations))
         print(f"\nmake torture {name}", report.summary(history, violations), sep="\n")
@@ -86,7 +86,7 @@ async def run(folder: Path, history: History, seconds: float, seed: int, durabil
             await asyncio.wait(working)
             samples.cancel()
         await client.close()
-        found = await asyncio.to_thread(_look, deployment, history, administration, reviewers)
+        found = await in_thread(_look, deployment, history, administration, reviewers)
         found.flaws += [*faults.failures, *memory.exceeded(), *_tracebacks(deployment)]
         return check(history, found)
 

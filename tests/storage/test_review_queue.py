@@ -261,3 +261,16 @@ async def test_the_queue_works_on_a_cluster(tmp_path: Path) -> None:
                 await desk.label(cheap)
                 assert await desk.lease("aa", 5) == []
                 assert await desk.lease("bb", 5) == [dear]
+
+
+async def test_passed_items_stay_passed_after_keys_of_an_earlier_queue_have_outlasted_it(desk: Desk) -> None:
+    (stale,) = await desk.add(uncertain(9.0))
+    await desk.lease("aa")
+    await desk.end("skip", stale, "aa")
+    prefix = f"{keys_of('acme').prefix}:review:"
+    shared = ("items", "times", "waiting", "leases", "holders", "held", "passes", "people", "counts", "life")
+    await desk.connection.redis.delete(*(prefix + each for each in shared))  # as if the store's clock had jumped
+    dear, cheap = await desk.add(uncertain(5.0), uncertain(1.0))
+    assert await desk.lease("aa") == [dear]
+    await desk.end("skip", dear, "aa")
+    assert await desk.lease("aa") == [cheap]

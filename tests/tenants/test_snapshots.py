@@ -1,5 +1,6 @@
 """Snapshots: when they are taken, how many are kept, and what happens when one cannot be used."""
 
+import asyncio
 import logging
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from app.storage.client import connect
 from app.storage.event_log import Draft, EventLog, Group
 from app.storage.metadata import Position
 from app.storage.redis_keys import keys_of
+from app.storage.snapshots import SnapshotStore
 from app.tenants import snapshotter
 from app.tenants.errors import LogReplaced, SnapshotBusy, TenantDamaged
-from app.tenants.snapshotter import SnapshotPolicy
+from app.tenants.snapshotter import SnapshotPolicy, locked
 from tests.servers import Server
 from tests.tenants.workers import digest, feedback, give, lose, replayed, until, worker
 
@@ -109,6 +111,22 @@ async def test_one_worker_at_a_time_takes_a_snapshot(store: Server, tmp_path: Pa
         with pytest.raises(SnapshotBusy):
             await tenants.snapshot("acme")
         assert store.ask("GET", keys_of("acme").snapshot_lock) == b"another"
+
+
+async def test_the_lock_of_snapshots_lasts_as_long_as_its_owner_lives(
+    store: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.storage.snapshots.LOCK_MILLISECONDS", 300)
+    monkeypatch.setattr(snapshotter, "RENEW_SECONDS", 0.05)
+    connection = connect(store.url)
+    snapshots = SnapshotStore(connection)
+    async with locked(snapshots, "acme"):
+        await asyncio.sleep(0.8)
+        assert await snapshots.lock("acme") is None
+    assert await snapshots.lock("acme") is not None, "as if by a worker that is killed then"
+    async with locked(snapshots, "acme", wait_seconds=5.0):
+        pass
+    await connection.aclose()
 
 
 async def test_a_second_snapshot_writes_only_what_changed(store: Server, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from app.storage.client.connection import Call, Script
 
 __all__ = [
     "APPEND", "COMMIT", "CREATE", "DELETE", "END_LEASE", "FREE", "KEEP", "KEPT_BYTES", "KEYRING", "LEASE", "OUTCOMES",
-    "QUEUE_COUNTS", "RELEASE", "REPLACE", "RESTORE", "SECOND_ANSWER", "SECOND_LEASE", "SEED", "SET_ASIDE", "Call",
-    "Script",
+    "QUEUE_COUNTS", "RELEASE", "RENEW", "REPLACE", "RESTORE", "SECOND_ANSWER", "SECOND_LEASE", "SEED", "SET_ASIDE",
+    "Call", "Script",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent.parent / "lua"
@@ -30,5 +30,5 @@ def _read(name: str) -> Script:
 (
     APPEND, CREATE, SEED, DELETE, RESTORE, REPLACE, KEYRING, LEASE, END_LEASE, SECOND_LEASE, SECOND_ANSWER
 ) = map(_read, DURABLE)  # fmt: skip
-COMMIT, RELEASE, OUTCOMES, SET_ASIDE = map(_read, ("commit", "release", "outcomes", "set_aside"))
+COMMIT, RENEW, RELEASE, OUTCOMES, SET_ASIDE = map(_read, ("commit", "renew", "release", "outcomes", "set_aside"))
 KEEP, KEPT_BYTES, FREE, QUEUE_COUNTS = map(_read, ("keep", "kept_bytes", "free", "queue_counts"))

@@ -4,17 +4,23 @@
 --   waiting  its place, unless it is leased: the priority, then the time of its prediction, which begins the member
 --   leases   when its lease ends, and in `holders` 'lease person holder'; `held` counts the leases of each person
 --   passes   who has passed it: 's' (skipped) or 'u' (unsure), behind each person
--- Those waiting items that a person has passed are also in `by:PERSON`, in the same order: so a search by rank finds the
--- first one that the person has not passed. An item leaves the queue with the block of its prediction, or with a label.
+-- Those waiting items that a person has passed are also in `by:LIFE:PERSON`, in the same order: so a search by rank finds
+-- the first one that the person has not passed. An item leaves the queue with the block of its prediction, or with a label.
+-- All keys expire together, but if the store's clock jumps, some may outlast the others. A life begins with the first item
+-- of an empty queue, which it is named after: what has outlasted an earlier life is never read again.
 local function review_queue(prefix)
   local call, queue, base = redis.call, {}, prefix .. ':review:'
   local items, times, waiting = base .. 'items', base .. 'times', base .. 'waiting'
   local leases, holders, held = base .. 'leases', base .. 'holders', base .. 'held'
-  local passes, people, counts = base .. 'passes', base .. 'people', base .. 'counts'
-  local all = {items, times, waiting, leases, holders, held, passes, people, counts}
+  local passes, people, counts, life = base .. 'passes', base .. 'people', base .. 'counts', base .. 'life'
+  local all = {items, times, waiting, leases, holders, held, passes, people, counts, life}
   local changes = {expired = 0, dropped = 0}
   queue.items, queue.waiting, queue.leases, queue.counts = items, waiting, leases, counts
   queue.passes, queue.times, queue.holders, queue.held, queue.changes = passes, times, holders, held, changes
+
+  local function by(person)
+    return base .. 'by:' .. (call('GET', life) or '') .. ':' .. person
+  end
 
   function queue.now()
     local time = call('TIME')
@@ -42,8 +48,8 @@ local function review_queue(prefix)
     call('ZADD', waiting, item.priority, item.member)
     queue.touch(waiting)
     each_pass(item.id, function(person)
-      call('ZADD', base .. 'by:' .. person, item.priority, item.member)
-      queue.touch(base .. 'by:' .. person)
+      call('ZADD', by(person), item.priority, item.member)
+      queue.touch(by(person))
       call('SADD', people, person)
       queue.touch(people)
     end)
@@ -52,9 +58,14 @@ local function review_queue(prefix)
   function queue.leave(item)
     if call('ZREM', waiting, item.member) == 0 then return end
     each_pass(item.id, function(person)
-      local key = base .. 'by:' .. person
+      local key = by(person)
       if call('ZREM', key, item.member) == 1 and call('EXISTS', key) == 0 then call('SREM', people, person) end
     end)
+  end
+
+  local function forget(member) -- of an item that is not there
+    call('ZREM', waiting, member)
+    for _, person in ipairs(call('SMEMBERS', people)) do call('ZREM', by(person), member) end
   end
 
   function queue.unlease(id)
@@ -142,7 +153,7 @@ local function review_queue(prefix)
 
   function queue.first(person, born)
     -- The first waiting item that a person has not passed: up to it, items have the same rank in both sets.
-    local own, low = base .. 'by:' .. person, 0
+    local own, low = by(person), 0
     for _ = 1, 1000 do
       local high = call('EXISTS', own) == 1 and call('ZCARD', waiting) or low
       while low < high do
@@ -154,18 +165,21 @@ local function review_queue(prefix)
       if not member then return nil end
       local item = queue.item(string.sub(member, 13))
       if item and not is_over(item, born) then return item end
-      if item then queue.drop(item) else call('ZREM', waiting, member) end
+      if item then queue.drop(item) else forget(member) end
     end
     return nil
   end
 
   function queue.clear()
-    for _, person in ipairs(call('SMEMBERS', people)) do call('UNLINK', base .. 'by:' .. person) end
+    for _, person in ipairs(call('SMEMBERS', people)) do call('UNLINK', by(person)) end
     call('UNLINK', unpack(all))
   end
 
   function queue.add(id, facts, now, keep)
-    if call('EXISTS', items) == 0 then queue.clear() end -- what was left has expired
+    if call('EXISTS', items) == 0 then
+      queue.clear() -- what was left has expired
+      call('SET', life, id)
+    end
     call('HSET', items, id, facts)
     call('ZADD', times, now, id)
     local item = queue.item(id)
@@ -181,7 +195,7 @@ local function review_queue(prefix)
       local last = call('ZRANGE', waiting, -1, -1)[1]
       if not last then return end
       local item = queue.item(string.sub(last, 13))
-      if item then queue.drop(item) else call('ZREM', waiting, last) end
+      if item then queue.drop(item) else forget(last) end
     end
   end
 

@@ -205,6 +205,7 @@ class Repair:
             done = await self.log.seed(
                 tenant.name, copy.position, copy.header, instead_of="", ended=self.ended.of(tenant.name), known=known
             )
+            await self.snapshots.write(tenant.name, copy.chunks, copy.chunk_bytes)  # again, if the lock was lost
         if done:
             _keep_outcomes(tenant, known)
             version = copy.position.version

@@ -49,6 +49,7 @@ class Imports:
             await self.snapshots.write(name, copy.chunks, copy.chunk_bytes)
             await self.store.stage(name, incarnation, entries)
             instead_of = await self._seed(name, copy, replace=replace)
+            await self.snapshots.write(name, copy.chunks, copy.chunk_bytes)  # those that are gone if the lock was lost
         if instead_of:
             self.ended.add(name, instead_of)
 
