@@ -86,7 +86,7 @@ def test_labels_that_are_refused_are_told(page: Page, service: Service) -> None:
     open_bulk(page)
 
     def send_wrong_ids(route: Route) -> None:
-        body: dict[str, Any] = route.request.post_data_json
+        body: Any = route.request.post_data_json
         for item in body["items"][:3]:
             item["prediction_id"] = "long-gone"
         route.continue_(post_data=body)

@@ -17,10 +17,10 @@ MODERATORS: Final = (
     Moderator("kim", 5, 0.03, 0.01),
     Moderator("lee", 4, 0.05, 0.01),
     Moderator("noa", 3, 0.04, 0.02),
-    Moderator("max", 2, 0.12, 0.15),  # differs from the others, which the console points out
+    Moderator("max", 3, 0.10, 0.25),  # differs from the others, which the console points out
 )
 UNASKED_SHARE: Final = 0.05  # of what nobody was asked to review gets a label as well: complaints
-SECOND_SHARE: Final = 0.12  # of the labels are looked at by somebody else
+SECOND_SHARE: Final = 0.25  # of the labels are looked at by somebody else
 
 
 def decide(random: Random, truth: int, not_by: str | None = None) -> tuple[str, int]:

@@ -16,6 +16,7 @@ import { KINDS, refusal, waiting as waitingText } from "../review/words.js";
 const AHEAD = 8; // items that are leased and loaded
 const REASONS = 10;
 const FEW = 5; // with so many left, more are leased
+const READY = 3; // items whose elements are built before they are needed
 const BOUNCE = 120; // milliseconds after a decision in which another is taken for a bouncing key
 const POLL = [2, 3, 5, 8, 12, 15]; // seconds between looks into an empty queue
 const THRESHOLD_SECONDS = 30;
@@ -29,7 +30,6 @@ const outbox = new Outbox(me, { done, failed, changed });
 let waitingElsewhere = null; // items of the queue that nobody holds
 let decidedAt = -Infinity;
 let heldByOthers = 0;
-let order = Math.max(0, ...trail.latest(1).map(([, each]) => each.order));
 let isAsking = false;
 let looks = 0;
 let lookAgain = 0;
@@ -47,8 +47,7 @@ function show() {
     showNothing();
   }
   showState();
-  const next = trail.entries.find((each, place) => place > trail.place && !each.view && each.item);
-  if (next) soon(() => screen.prepare(next));
+  soon(() => trail.entries.slice(trail.place, trail.place + READY).forEach((each) => screen.prepare(each)));
 }
 
 const soon = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 20));
@@ -99,8 +98,7 @@ function decide(kind, since) {
   }
   decidedAt = since;
   const held = leases.take(entry.id);
-  order += 1;
-  const decision = { id: newId(), kind, order, state: "waiting", title: safeTitle(entry.item), held };
+  const decision = { id: newId(), kind, state: "waiting", title: safeTitle(entry.item), held };
   if (label) outbox.add({ id: decision.id, kind: "label", prediction: entry.id, label, who: asModerator() });
   else if (held) outbox.add({ id: decision.id, kind, prediction: entry.id, lease: held.lease, who: held.who });
   else decision.state = "stored"; // it has left the queue: there is nothing to pass on

@@ -1,7 +1,7 @@
 // What was sent to be scored, as a person reads it. Nothing of it is rendered, and no address in it is a link.
 
 import { badge, button, empty, fill, h, icon } from "../core/dom.js";
-import { bytes, count, decimal, signed } from "../core/format.js";
+import { bytes, count, decimal } from "../core/format.js";
 import { cut, visible } from "../core/text.js";
 import { placesIn, textNode, urlLines, urlNode } from "./texts.js";
 
@@ -76,33 +76,25 @@ function featuresOnly(item) {
   return featureTable(item);
 }
 
-/** All features with their values, and what they contribute as far as that is known. */
+/** All features with their values, in the order in which they came. */
 export function featureTable(item, most = MOST_FEATURES) {
-  const contributions = new Map((item.now?.explanation ?? []).map((each) => [each.feature, each.contribution]));
-  const size = (name) => Math.abs(contributions.get(name) ?? 0);
-  const names = Object.keys(item.features).sort((a, b) => size(b) - size(a) || (a < b ? -1 : 1));
+  const names = Object.keys(item.features);
   const rows = h("tbody");
   const note = h("p", { class: "muted small" });
   const show = (some) => {
     fill(rows, some.map((name) => h("tr", {},
       h("td", {}, h("bdi", { class: "mono" }, visible(cut(name, LONGEST_NAME)))),
-      h("td", { class: "number" }, value(item.features[name])),
-      h("td", { class: "number" }, contribution(contributions.get(name))))));
+      h("td", { class: "number" }, value(item.features[name])))));
     fill(note, some.length < names.length && [`The first ${count(some.length)} of ${count(names.length)} features. `,
       button("Show all", () => show(names), { kind: "small" })]);
   };
   show(names.slice(0, most));
   return h("div", { class: "features" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"),
-    h("th", { scope: "col", class: "number" }, "Value"), h("th", { scope: "col", class: "number" }, "Contribution"))), rows), note);
+    h("th", { scope: "col", class: "number" }, "Value"))), rows), note);
 }
 
 function value(number) {
   return Number.isInteger(number) ? count(number) : decimal(number);
-}
-
-function contribution(number) {
-  if (number === undefined) return "";
-  return h("span", { class: number < 0 ? "normal-text" : "anomaly-text" }, signed(number, 3));
 }
 
 export function verdictBadge(label) {

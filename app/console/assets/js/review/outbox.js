@@ -5,6 +5,7 @@ import { Problem, context, newId, persistently, post, tenantPath } from "../core
 
 const TAB = newId();
 const ANSWER_MILLISECONDS = 20_000;
+const ADOPT_MILLISECONDS = 20_000;
 const TRANSIENT = new Set([429, 502, 503, 504]);
 
 const ended = () => ({ signal: AbortSignal.timeout(ANSWER_MILLISECONDS) });
@@ -47,7 +48,9 @@ export class Outbox {
   constructor(moderator, { done, failed, changed }) {
     this.#prefix = `sluice-outbox:${JSON.stringify([context.key, context.tenant, moderator])}:`;
     this.told = { done, failed, changed };
+    // A lock tells other tabs that this one is open. Without locks (plain HTTP), only a new page sends what others left.
     navigator.locks?.request(`sluice-tab-${TAB}`, () => new Promise(() => {}));
+    if (navigator.locks) setInterval(() => this.adopt(), ADOPT_MILLISECONDS);
   }
 
   get unsent() {
@@ -93,7 +96,8 @@ export class Outbox {
       this.#store(adopted);
       this.#waiting.push(adopted);
     }
-    if (this.#waiting.length) this.told.changed(this, null);
+    if (!left.length || this.#isRunning) return;
+    this.told.changed(this, null);
     this.#run();
   }
 

@@ -62,6 +62,7 @@ export class Screen {
   }
 
   #setVisible(isVisible) {
+    byId("review").classList.remove("loading");
     byId("review").hidden = !isVisible;
     byId("nothing").hidden = isVisible;
     byId("decide").classList.toggle("idle", !isVisible);

@@ -6,7 +6,7 @@ import { ago, percent } from "../core/format.js";
 import { cut, defang, visible } from "../core/text.js";
 
 const PAUSE = 150; // milliseconds: who decides faster does not look at it
-const MOST = 4;
+const MOST = 3;
 const LEAST = 0.15; // less in common is not worth a look
 const known = new Map(); // what was found, by prediction id
 

@@ -52,11 +52,17 @@ export function urlLines(text, places, reasons, most = 50) {
 
 /** A text as it is, on as many lines as it has. */
 export function textNode(text, places, reasons, { kind = "raw", name = "pre" } = {}) {
-  const spans = spansOf(text, places);
+  const [shown, spans] = withoutBlankLines(text, spansOf(text, places));
   const node = h(name, { class: kind, dir: "auto" });
-  const show = (part) => fill(node, pieces(part, spans, reasons, visiblePieces(part)), more(text, part, () => show(text), spans));
-  show(beginning(text));
+  const show = (part) => fill(node, pieces(part, spans, reasons, visiblePieces(part)), more(shown, part, () => show(shown), spans));
+  show(beginning(shown));
   return node;
+}
+
+/** Leave out blank lines at the beginning. */
+function withoutBlankLines(text, spans) {
+  const lead = /^(?:[^\S\n]*\n)*/.exec(text)[0].length;
+  return lead ? [text.slice(lead), spans.map((each) => ({ ...each, start: each.start - lead, end: each.end - lead }))] : [text, spans];
 }
 
 function more(whole, shown, showAll, spans = []) {

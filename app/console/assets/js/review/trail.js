@@ -3,15 +3,21 @@
 
 import { context } from "../core/api.js";
 
-const REMEMBERED = 200; // entries, over a reload of the page
-const WITH_ITEMS = 40; // decided entries that keep what they show
+const REMEMBERED = 200; // decisions, over a reload of the page
+const WITH_ITEMS = 40; // of the last decisions keep what they show,
+const WITH_VIEWS = 3; // and so many their elements
+const SAVE_MILLISECONDS = 300;
 
 export class Trail {
   #key;
+  #saving = 0;
+  entries = [];
+  decided = []; // [entry, decision], in order
 
   constructor(moderator) {
     this.#key = `sluice-trail:${JSON.stringify([context.key, context.tenant, moderator])}`;
-    this.entries = this.#recalled();
+    this.#recall();
+    addEventListener("pagehide", () => this.#remember());
     this.place = this.entries.length;
   }
 
@@ -43,8 +49,12 @@ export class Trail {
 
   decide(entry, decision) {
     entry.decisions.push(decision);
-    this.#forgetOld();
-    this.#remember();
+    this.decided.push([entry, decision]);
+    const old = this.decided.at(-1 - WITH_ITEMS)?.[0];
+    if (old) old.item = null;
+    const lately = this.decided.at(-1 - WITH_VIEWS)?.[0];
+    if (lately) lately.view = null;
+    this.save();
     this.advance();
   }
 
@@ -57,16 +67,13 @@ export class Trail {
 
   /** Take the last decision away, and go to its entry: [entry, decision], or null if there is none. */
   undo() {
-    let last = null;
-    for (const entry of this.entries) {
-      const decision = entry.decisions.at(-1);
-      if (decision && (!last || decision.order > last.decisions.at(-1).order)) last = entry;
-    }
+    const last = this.decided.pop();
     if (!last) return null;
-    const decision = last.decisions.pop();
-    this.place = this.entries.indexOf(last);
-    this.#remember();
-    return [last, decision];
+    const [entry] = last;
+    entry.decisions.pop();
+    this.place = this.entries.indexOf(entry);
+    this.save();
+    return last;
   }
 
   /** Look at the entry before or behind; false if there is none. */
@@ -79,31 +86,21 @@ export class Trail {
 
   /** The last decisions, the newest first: [[entry, decision], ...]. */
   latest(most) {
-    return this.entries.flatMap((entry) => entry.decisions.map((decision) => [entry, decision]))
-      .sort(([, a], [, b]) => b.order - a.order).slice(0, most);
+    return this.decided.slice(-most).reverse();
   }
 
   decision(id) {
-    for (const entry of this.entries) {
-      const found = entry.decisions.find((each) => each.id === id);
-      if (found) return [entry, found];
-    }
-    return null;
+    return this.decided.findLast(([, each]) => each.id === id) ?? null;
   }
 
+  /** Remember the last decisions over a reload; soon, and not while a key is handled. */
   save() {
-    this.#remember();
-  }
-
-  #forgetOld() {
-    const decided = this.entries.filter((each) => !isOpen(each));
-    for (const entry of decided.slice(0, -WITH_ITEMS)) entry.item = entry.view = null;
-    for (const entry of decided.slice(0, -3)) entry.view = null;
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(() => this.#remember(), SAVE_MILLISECONDS);
   }
 
   #remember() {
-    const kept = this.entries.filter((each) => !isOpen(each)).slice(-REMEMBERED)
-      .map(({ id, decisions }) => ({ id, decisions }));
+    const kept = this.decided.slice(-REMEMBERED).map(([{ id }, decision]) => [id, decision]);
     try {
       sessionStorage.setItem(this.#key, JSON.stringify(kept));
     } catch {
@@ -111,12 +108,18 @@ export class Trail {
     }
   }
 
-  #recalled() {
+  #recall() {
+    let kept = [];
     try {
-      const kept = JSON.parse(sessionStorage.getItem(this.#key)) || [];
-      return kept.map(({ id, decisions }) => ({ id, decisions, item: null, view: null }));
+      kept = JSON.parse(sessionStorage.getItem(this.#key)) || [];
     } catch {
-      return [];
+      // What cannot be read is not remembered.
+    }
+    for (const [id, decision] of kept) {
+      let entry = this.find(id);
+      if (!entry) this.entries.push(entry = { id, item: null, decisions: [], view: null });
+      entry.decisions.push(decision);
+      this.decided.push([entry, decision]);
     }
   }
 }
