@@ -144,4 +144,4 @@ const open = new URLSearchParams(location.search).get("open");
 await apply(filters);
 const wanted = open && shown.find((label) => String(label.version) === open);
 if (wanted) drawer.show(wanted);
-suggestModerators();
+byId("filter-moderator").addEventListener("focus", suggestModerators, { once: true }); // it reads many labels
