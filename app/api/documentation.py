@@ -13,19 +13,35 @@ from app.api.schemas.feedback import FeedbackBatchRequest, FeedbackRequest
 from app.api.schemas.inputs import FeaturesRequest
 from app.api.schemas.predictions import PredictBatchRequest, PredictRequest
 from app.api.schemas.problems import Problem
+from app.api.schemas.review.live import LiveStateResponse
 
 NDJSON = "application/x-ndjson"
 MAIL = "message/rfc822"
 BINARY = "application/octet-stream"
 REFERENCE = "#/components/schemas/{model}"
 BINARY_SCHEMA = {"type": "string", "format": "binary"}
+EVENT_SCHEMA = {
+    "type": "object",
+    "description": "An event: its fields are lines of text.",
+    "properties": {
+        "event": {"const": "state"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/LiveStateResponse"},
+        },
+        "retry": {"type": "integer", "description": "Milliseconds until a browser connects again."},
+    },
+    "required": ["event", "data"],
+}
 LINES_SCHEMA = {"type": "string", "description": "A line of JSON for each item, in and out, in order."}
-MODELS: tuple[type[BaseModel], ...] = (  # of bodies that FastAPI does not read itself
+MODELS: tuple[type[BaseModel], ...] = (  # of bodies that FastAPI does not read or write itself
     PredictRequest,
     PredictBatchRequest,
     FeedbackRequest,
     FeedbackBatchRequest,
     FeaturesRequest,
+    LiveStateResponse,
     Problem,
 )
 
@@ -85,7 +101,7 @@ def json_body(examples: Mapping[str, object], model: type[BaseModel] | None = No
     return {"application/json": content}
 
 
-def other_body(content_type: str, schema: Mapping[str, object], value: str) -> dict[str, Any]:
+def other_body(content_type: str, schema: Mapping[str, object], value: object) -> dict[str, Any]:
     """Return a body that is not JSON, with an example."""
     return {content_type: {"schema": dict(schema), "examples": {"body": {"value": value}}}}
 

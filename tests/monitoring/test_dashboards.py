@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.console.menu import TENANT_PAGES
 from tests.monitoring.files import (
     DASHBOARDS,
     FOLDER,
@@ -34,6 +35,31 @@ def test_there_are_two_dashboards_that_link_to_each_other_and_to_the_console() -
     for own, other in (("models", "service"), ("service", "models")):
         urls = [link["url"] for link in found[own]["links"]]
         assert urls == ["${sluice_url}/console", f"/d/{found[other]['uid']}"]
+
+
+def test_what_is_shown_of_a_tenant_leads_to_its_page_in_the_console() -> None:
+    [models] = [path for path in DASHBOARDS if path.stem == "models"]
+    linked = 0
+    for panel in panels(read_dashboard(models)):
+        settings = panel["fieldConfig"]
+        links = [*settings["defaults"].get("links", [])]
+        links += [
+            link
+            for override in settings["overrides"]
+            for each in override["properties"]
+            if each["id"] == "links"
+            for link in each["value"]
+        ]
+        for link in links:
+            found = re.fullmatch(r"\$\{sluice_url\}/console/tenants/\$\{(\S+)\}/(\S+)", link["url"])
+            assert found, link["url"]
+            assert found[1] == ("__value.raw" if panel["type"] == "table" else "__field.labels.tenant")
+            assert found[2] in TENANT_PAGES
+            assert link["targetBlank"]
+        linked += bool(links)
+        by_tenant = all("{{tenant}}" in target.get("legendFormat", "") for target in panel["targets"])
+        assert bool(links) == (by_tenant or panel["type"] == "table"), panel["title"]
+    assert linked > 15
 
 
 @each_dashboard

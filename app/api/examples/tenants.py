@@ -62,7 +62,7 @@ OVERVIEW = {
     "loaded": 640,
     "next": 1,
 }
-EVENT = 'event: state\ndata: {"tenant": "acme", "version": 1235, "threshold": 0.03125, ...}\n\n'
+EVENT = {"event": "state", "data": '{"tenant": "acme", "version": 1235, "threshold": 0.03125, ...}'}
 SHOWN: dict[str, Any] = {
     "tenant": TENANT,
     "version": 1235,

@@ -5,7 +5,7 @@ What was read of a log is remembered: when it has grown, only the new part is re
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -68,20 +68,16 @@ class Known:
     changes: list[SettingsChange] = field(default_factory=list)
     retracted: set[int] = field(default_factory=set)  # hashes
 
-    def add(self, facts: Iterable["Fact"], last: Entry, most: int) -> None:
+    def add(self, pages: Sequence["Page"], last: Entry, most: int) -> None:
         """Add what the next entries of the log have, up to the last one; drop the oldest labels beyond a number."""
-        rows: list[Row] = []
-        for fact in facts:
-            match fact:
-                case tuple():
-                    rows.append(fact)
-                case SettingsChange():
-                    self.changes.append(fact)
-                case RetractionRecord():
-                    self.retracted.update(map(_short, fact.labels))
-                    self.retracted.difference_update(map(_short, fact.restores))
+        for fact in (fact for page in pages for fact in page.others):
+            if isinstance(fact, SettingsChange):
+                self.changes.append(fact)
+            else:
+                self.retracted.update(map(_short, fact.labels))
+                self.retracted.difference_update(map(_short, fact.restores))
         self.version, self.chain = last.version, last.chain
-        self.labels = np.concatenate([self.labels, np.array(rows, COLUMNS)])
+        self.labels = np.concatenate([self.labels, *(page.labels for page in pages)])
         self.changes = self.changes[-MOST_CHANGES:]
         if self.labels.size > most:
             self.labels, self.is_complete = self.labels[-most:].copy(), False
@@ -95,7 +91,12 @@ class Known:
         return LabelHistory(self.version, self.is_complete, labels, tuple(self.changes))
 
 
-Fact = Row | SettingsChange | RetractionRecord
+@dataclass(slots=True)
+class Page:
+    """What some entries of a log have, in their order."""
+
+    labels: Columns
+    others: list[SettingsChange | RetractionRecord]
 
 
 class LabelHistories:
@@ -130,37 +131,37 @@ class LabelHistories:
         while entries := await self._log.read(tenant, known.version, READ_AT_ONCE):
             if next_chain(known.chain, entries[0].payload) != entries[0].chain:
                 return False
-            known.add(_facts(entries), entries[-1], self._most)
+            known.add([_page(entries)], entries[-1], self._most)
         return True
 
     async def _read_whole(self, tenant: str, incarnation: str) -> Known:
-        """Read from the end until there are labels enough. Only facts stay in memory meanwhile."""
-        known, pages = Known(incarnation), []
+        """Read from the end until there are labels enough. Only what is kept of an entry stays in memory."""
+        known, pages = Known(incarnation), list[Page]()
         newest, version, count = None, None, 0
         while entries := await self._log.read_back(tenant, version, READ_AT_ONCE):
             newest, version = newest or entries[0], entries[-1].version
-            facts = _facts(reversed(entries))
-            pages.append(facts)
-            count += sum(isinstance(fact, tuple) for fact in facts)
+            pages.append(_page(reversed(entries)))
+            count += pages[-1].labels.size
             if count >= self._most:
                 known.is_complete = False
                 break
         if newest is not None:
-            known.add((fact for page in reversed(pages) for fact in page), newest, self._most)
+            known.add(pages[::-1], newest, self._most)
         return known
 
 
-def _facts(entries: Iterable[Entry]) -> list[Fact]:
-    found: list[Fact] = []
+def _page(entries: Iterable[Entry]) -> Page:
+    rows: list[Row] = []
+    others: list[SettingsChange | RetractionRecord] = []
     for entry in entries:
         match record_of(entry):
             case FeedbackRecord() as record:
-                found.append(_row(entry, record))
+                rows.append(_row(entry, record))
             case ConfigRecord() as record:
-                found.append(SettingsChange(entry.version, record.at_milliseconds, tuple(record.changes)))
+                others.append(SettingsChange(entry.version, record.at_milliseconds, tuple(record.changes)))
             case RetractionRecord() as record:
-                found.append(record)
-    return found
+                others.append(record)
+    return Page(np.array(rows, COLUMNS), others)
 
 
 def _row(entry: Entry, record: FeedbackRecord) -> Row:

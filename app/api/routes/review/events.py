@@ -15,7 +15,7 @@ from starlette.requests import Request
 from app.api import examples
 from app.api.authorisation import RoleRoute, authenticate
 from app.api.dependencies import OwnTenant, Service, Tenants, needs
-from app.api.documentation import WITH_TENANT, answer_in, other_body, refusals
+from app.api.documentation import EVENT_SCHEMA, WITH_TENANT, answer_in, other_body, refusals
 from app.api.json_route import ApiRoute
 from app.api.parameters import KnownQuery, whole_number
 from app.api.responses import EventStream
@@ -49,8 +49,8 @@ Limit = Annotated[
     "when the service stops; a browser connects again by itself. A worker has up to SLUICE_MAX_EVENT_STREAMS.",
     dependencies=[needs("review"), OwnTenant],
     response_class=EventStream,
-    response_description="The events. The data of each is a `LiveStateResponse`.",
-    responses=answer_in(other_body("text/event-stream", {"type": "string"}, examples.EVENT)) | refusals(*WITH_TENANT),
+    response_description="The events, as lines of text. The data of each is a `LiveStateResponse`, as JSON.",
+    responses=answer_in(other_body("text/event-stream", EVENT_SCHEMA, examples.EVENT)) | refusals(*WITH_TENANT),
 )
 async def watch_tenant(
     tenant: TenantPath, request: Request, tenants: Tenants, service: Service, limit: Limit = None

@@ -62,6 +62,7 @@ export function accuracy(timeline, rate, latest) {
       plugins: [markLines(() => latest().marks, colour)],
     }),
     table: {
+      words: 5,
       head: ["From", "Honest", "95% interval", "Naive", "Labels", "What happened"],
       rows: timeline.periods.map((each, place) => [time(each.since), percent(honest[place].value),
         honest[place].value === null ? "–" : `${percent(honest[place].low)} to ${percent(honest[place].high)}`, percent(naive[place]),

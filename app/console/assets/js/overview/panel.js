@@ -3,7 +3,7 @@
 import { byId, fill, h } from "../core/dom.js";
 import { chart } from "../core/chart.js";
 
-/** `describe` gives of the data: {columns, options(colour), legend, summary, readout(index), table: {head, rows}, empty}. */
+/** `describe` gives of the data: {columns, options(colour), legend, summary, readout(index), table: {head, rows, words: the column with words}, empty}. */
 export class Panel {
   constructor(id) {
     this.root = byId(`panel-${id}`);
@@ -63,9 +63,10 @@ export class Panel {
   }
 }
 
-function table({ head, rows }, title) {
+function table({ head, rows, words }, title) {
+  const kind = (place) => (place === 0 ? "" : place === words ? "words" : "number");
   return h("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": `${title}, as a table` },
-    h("table", {}, h("thead", {}, h("tr", {}, head.map((each, place) => h("th", { scope: "col", class: place ? "number" : "" }, each)))),
+    h("table", {}, h("thead", {}, h("tr", {}, head.map((each, place) => h("th", { scope: "col", class: kind(place) }, each)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((each, place) => (place
-        ? h("td", { class: "number" }, each) : h("th", { scope: "row" }, each))))))));
+        ? h("td", { class: kind(place) }, each) : h("th", { scope: "row" }, each))))))));
 }

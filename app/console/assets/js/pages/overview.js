@@ -1,5 +1,5 @@
-import { get, tenantPath } from "../core/api.js";
-import { byId, fail, fill } from "../core/dom.js";
+import { context, get, tenantPath } from "../core/api.js";
+import { byId, empty, fail, fill, h } from "../core/dom.js";
 import { watch } from "../core/live.js";
 import { showQueueCount } from "../core/shell.js";
 import { accuracy, delay, labels } from "../overview/charts.js";
@@ -48,6 +48,14 @@ function showState() {
   showQueueCount(state.queue?.waiting);
 }
 
+/** There is no such tenant, or not any more. What is shown of it stays. */
+function showMissing(error) {
+  live.close();
+  if (state) return;
+  fill(byId("main"), empty("No such tenant", `${error.message}.`, h("a", { class: "button", href: `${context.root}/tenants` }, "All tenants")));
+  byId("main").querySelector("h2").replaceWith(h("h1", {}, "No such tenant"));
+}
+
 function showTimeline() {
   panels.accuracy.show(accuracy(timeline, rate, () => timeline));
   panels.labels.show(labels(timeline, () => timeline));
@@ -71,7 +79,8 @@ function reading(read, pause) {
     try {
       await read();
     } catch (error) {
-      fail(error);
+      if (error.status === 404) showMissing(error);
+      else fail(error);
     }
     running = false;
     if (isUrgent) { start(); return; }
@@ -122,11 +131,7 @@ const models = reading(async () => {
   showWeights(weights);
 }, SLOW_MILLISECONDS);
 
-timelines.now();
-models.now();
-setInterval(() => { if (state) showQueue(state.queue); }, 30000);
-
-watch({
+const live = watch({
   onState(found) {
     const isNew = !state || found.version !== state.version;
     const wasWhole = state && "config" in state;
@@ -138,6 +143,7 @@ watch({
     if ((isNew && wasWhole) || (before && state.rebuilding === null)) models.soon();
   },
   onStatus(status, text) {
+    if (!byId("live")) return;
     byId("live").dataset.status = status;
     fill(byId("live-text"), text || STATUS[status]);
     const place = byId("connection");
@@ -145,3 +151,7 @@ watch({
     fill(place, status === "lost" ? "Connection lost: numbers may be old" : "");
   },
 });
+
+timelines.now();
+models.now();
+setInterval(() => { if (state) showQueue(state.queue); }, 30000);

@@ -6,12 +6,15 @@ import { row } from "../tenants/rows.js";
 
 const LIMIT = 50;
 const REFRESH_MILLISECONDS = 10000;
+const SOON_MILLISECONDS = 3000; // where there is no tenant yet, or more are being loaded
 const TYPING_MILLISECONDS = 200;
 
 let offset = 0;
 let controller = null;
 let timer = 0;
 let hasFailed = false;
+let isChanging = false;
+let known = 0; // tenants with figures, when they were read last
 
 async function show() {
   clearTimeout(timer);
@@ -23,13 +26,15 @@ async function show() {
     hasFailed = false;
     if (offset && offset >= found.total) { offset = 0; show(); return; }
     showPage(found, search);
+    isChanging = found.total === 0 || (found.loaded < found.total && found.loaded !== known);
+    known = found.loaded;
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!hasFailed) fail(error);
     hasFailed = true;
     byId("summary").textContent = "Not up to date: the service does not answer.";
   }
-  timer = setTimeout(show, REFRESH_MILLISECONDS);
+  timer = setTimeout(show, isChanging ? SOON_MILLISECONDS : REFRESH_MILLISECONDS);
 }
 
 function showPage({ tenants, total, loaded, next }, search) {

@@ -25,7 +25,7 @@ export function firstRun() {
     h("ol", {},
       h("li", {}, "Send something to be scored. The name of the tenant is yours to choose.",
         line("/predict", { tenant: "links", url: "http://login.example.org/account/verify?id=7" })),
-      h("li", {}, "Reload this page, open the tenant, and label what waits in its review queue. Or send labels:",
+      h("li", {}, "The tenant appears here by itself. Open it, and label what waits in its review queue. Or send labels:",
         line("/feedback", { tenant: "links", url: "http://login.example.org/account/verify?id=7", label: 1 })),
       h("li", {}, "Look at the overview: it shows how good the verdicts are, and what is missing to know it.")),
     h("p", { class: "muted small" }, "To see it work without data of your own, run ", h("code", {}, "sluice demo"), ". ",
