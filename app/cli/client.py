@@ -73,6 +73,10 @@ class Client:
         """Send a PUT request with a JSON body; repeat it while the service is unavailable."""
         return self._with_retries("PUT", path, json=body)
 
+    def send_file(self, path: str, content: bytes) -> dict[str, Any]:
+        """Send a POST request with a file as its body, without retries."""
+        return self._send("POST", path, content=content, headers={"content-type": "application/octet-stream"})
+
     def get_once(self, path: str) -> dict[str, Any]:
         """Send a GET request without retries."""
         return self._send("GET", path)

@@ -16,7 +16,7 @@ import pytest
 
 from app.cli import main
 from app.cli.demo.mails import synthetic_mails
-from app.cli.demo.moderation import MODERATORS
+from app.cli.demo.moderators import MODERATORS
 from app.cli.demo.replay import CONNECTIONS
 from app.features.featurizer import features_of
 from tests.processes import command_of

@@ -11,7 +11,7 @@ from tests.services import Service
 
 TENANT = "demo"
 MAIL_TENANT = "demo-mail"
-URLS = 900
+URLS = 600
 SEED = 0
 KEYS = (
     {"name": "moderation page", "roles": ["predict", "feedback"], "tenants": ["demo", "demo-*"]},

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -17,8 +18,8 @@ from tests.services import ROOT, Service
 FOLDER = ROOT / "docs" / "console"
 SETTLE_MILLISECONDS = 1200
 QUALITY = 70  # of WebP, which is half as large as JPEG or PNG
-FORMS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "phone": (PHONE, "light")}
-NO_MOTION = {"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "UTC"}
+FORMS: dict[str, tuple[Any, Any]] = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "phone": (PHONE, "light")}
+NO_MOTION: dict[str, Any] = {"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "UTC"}
 
 
 def _label_some(page: Page) -> None:

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.api.conftest import LIMITS, new_app, new_backend
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_predictions import FakePending
+from tests.api.fakes import FakeTenants
 from tests.server.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
 from tests.server.connections import LIMITS as CONNECTION_LIMITS
 
@@ -132,6 +133,7 @@ async def test_answers_are_in_the_order_of_the_requests(app: FastAPI) -> None:
 async def test_a_client_that_does_not_read_gets_no_more_answers(app: FastAPI, writes: list[bytes]) -> None:
     large = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
     patient = dataclasses.replace(CONNECTION_LIMITS, reader_seconds=IN_TIME)
+    app.openapi()  # built once: the client would take the time for a stall
     async with served(app, patient) as port, connected(port) as (reader, writer):
         reader._limit = 1  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio would continue to read
         sent, stalled_at = 0, -1

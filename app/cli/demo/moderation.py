@@ -1,43 +1,29 @@
-"""A service full of pretend moderation, to try the console: predictions, labels of several people, waiting items."""
+"""A service full of pretend moderation, to try the console: a past, predictions, labels of several people, a queue."""
 
 import heapq
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from app.cli.client import Client
+from app.cli.client import Client, RequestRefused
 from app.cli.demo.mails import synthetic_mails
+from app.cli.demo.moderators import MODERATORS, SECOND_SHARE, UNASKED_SHARE, decide
+from app.cli.demo.past import DAYS, Past
 from app.datasets.synthetic_urls import synthetic_urls
+from app.features.featurizer import Kind
 
-URLS: Final = 1600
-MAILS: Final = 400
-CHANGE_EVERY: Final = 1000  # URLs: then the attackers change their tricks
-LEFT_SHARE: Final = 0.2  # of the items come last, and are left to whoever tries the console
+URLS: Final = 1000  # today
+PAST: Final = 14  # items of the past for each one of today
+MAIL_SHARE: Final = 0.25  # as many e-mails as URLs
+CAMPAIGN_SHARE: Final = 0.55  # of the URLs come before the attackers change their tricks
+LEFT_SHARE: Final = 0.4  # of the items come last, and are left to whoever tries the console
 DELAY: Final = (2, 60)  # items between a prediction and its label
-UNASKED_SHARE: Final = 0.15  # of what the policy did not choose gets a label as well: complaints
-SECOND_SHARE: Final = 0.12  # of the labels are looked at by somebody else
 # Enough is chosen to review and to estimate rates, and every input can be shown.
-SETTINGS: Final = {"keep_inputs": "all", "reviews_per_day": None, "review_random": 0.15}
-
-
-class Moderator(NamedTuple):
-    """A pretend moderator: how much of the work they do, and how often they miss an attack or find one in vain."""
-
-    name: str
-    work: int
-    misses: float
-    false_alarms: float
-
-
-MODERATORS: Final = (
-    Moderator("kim", 5, 0.03, 0.01),
-    Moderator("lee", 4, 0.05, 0.01),
-    Moderator("noa", 3, 0.04, 0.02),
-    Moderator("max", 2, 0.10, 0.22),  # differs from the others, which the console points out
-)
+SETTINGS: Final = {"keep_inputs": "all", "reviews_per_day": None, "review_random": 0.05}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,19 +40,28 @@ class Due:
 class Moderation:
     """The moderation of one tenant. The same seed gives the same labels."""
 
-    def __init__(self, client: Client, tenant: str, items: Iterator[tuple[dict[str, str], int]], seed: int) -> None:
+    def __init__(self, client: Client, tenant: str, kind: Kind, items: Iterator[tuple[str, int]], seed: int) -> None:
+        self.tenant = tenant
         self.labels = 0
         self._client = client
-        self._tenant = tenant
+        self._kind = kind
         self._items = items
+        self._seed = seed
         self._random = Random(seed)  # noqa: S311 - no security depends on it
         self._due: list[Due] = []
         self._run = secrets.token_hex(4)  # makes the feedback ids of this run unique
         self._number = 0
 
-    def begin(self) -> None:
-        """Set up the tenant."""
-        self._client.put(f"/tenants/{self._tenant}", SETTINGS)
+    def begin(self, past: int) -> None:
+        """Set up the tenant, with a past of so many items if it does not exist yet."""
+        written = Past(self._kind, SETTINGS, self._seed)
+        written.play(self._items, past)
+        try:
+            self._client.send_file(f"/tenants/{self.tenant}/import", written.file())
+        except RequestRefused as refused:
+            if refused.status != HTTPStatus.CONFLICT:
+                raise
+            self._client.put(f"/tenants/{self.tenant}", SETTINGS)
 
     def play(self, count: int) -> None:
         """Predict items, and label some of them a little later; the last ones are left for others."""
@@ -78,49 +73,56 @@ class Moderation:
     def step(self, *, labels: bool) -> None:
         """Predict one item, and give the labels that are due; `labels` says whether this item gets one."""
         self._number += 1
-        body, truth = next(self._items)
-        answer = self._client.post("/predict", {"tenant": self._tenant, **body})
+        raw, truth = next(self._items)
+        answer = self._client.post("/predict", {"tenant": self.tenant, self._kind: raw})
         is_asked = "review_reason" in answer or self._random.random() < UNASKED_SHARE
         if labels and is_asked and answer["prediction_id"] is not None:
             self._plan(answer["prediction_id"], truth, None)
         while self._due and self._due[0].at <= self._number:
             self._label(heapq.heappop(self._due))
 
+    def waiting(self) -> int:
+        """Return how many items wait for a review."""
+        review: dict[str, Any] | None = self._client.get(f"/tenants/{self.tenant}")["review"]
+        return 0 if review is None else int(review["waiting"])
+
     def _plan(self, prediction_id: str, truth: int, not_by: str | None) -> None:
         at = self._number + self._random.randint(*DELAY)
         heapq.heappush(self._due, Due(at, len(self._due) + self.labels, prediction_id, truth, not_by))
 
     def _label(self, due: Due) -> None:
-        free = [each for each in MODERATORS if each.name != due.not_by]
-        (person,) = self._random.choices(free, [each.work for each in free])
-        errs = self._random.random() < (person.misses if due.truth == 1 else person.false_alarms)
+        moderator, label = decide(self._random, due.truth, due.not_by)
         self.labels += 1
         self._client.post(
             "/feedback",
             {
-                "tenant": self._tenant,
+                "tenant": self.tenant,
                 "prediction_id": due.prediction_id,
-                "label": -due.truth if errs else due.truth,
-                "moderator": person.name,
+                "label": label,
+                "moderator": moderator,
                 "feedback_id": f"demo-{self._run}-{self.labels}",
             },
         )
         if due.not_by is None and self._random.random() < SECOND_SHARE:
-            self._plan(due.prediction_id, due.truth, person.name)
+            self._plan(due.prediction_id, due.truth, moderator)
 
 
 def fill(client: Client, tenant: str, urls: int, seed: int, say: Callable[[str], None]) -> Moderation:
     """Fill a service; return the moderation of its first tenant, which can go on."""
-    links = Moderation(client, tenant, _urls(seed), seed)
-    mails = Moderation(client, f"{tenant}-mail", _mails(seed), seed + 1)
-    count = max(1, urls * MAILS // URLS)
-    for moderation, number, what in ((links, urls, "URLs"), (mails, count, "e-mails")):
-        say(f"Playing {number:,} invented {what}, with {len(MODERATORS)} pretend moderators.")
-        moderation.begin()
-        moderation.play(number)
-    for moderation, name in ((links, tenant), (mails, f"{tenant}-mail")):
-        say(f"Tenant {name}: {moderation.labels:,} labels, {_waiting(client, name):,} items wait for you.")
-    return links
+    change_every = max(1, int(CAMPAIGN_SHARE * PAST * urls))
+    links = ((each.url, each.label) for each in synthetic_urls(seed, change_every))
+    mails = ((each.text, each.label) for each in synthetic_mails(seed))
+    say(f"Inventing {DAYS} days of moderation by {len(MODERATORS)} pretend moderators: URLs and e-mails.")
+    every = [
+        Moderation(client, tenant, "url", links, seed),
+        Moderation(client, f"{tenant}-mail", "email", mails, seed + 1),
+    ]
+    for each, count in zip(every, (urls, max(1, int(MAIL_SHARE * urls))), strict=True):
+        each.begin(PAST * count)
+        each.play(count)
+        labels = client.get(f"/tenants/{each.tenant}")["counts"]["examples"]
+        say(f"Tenant {each.tenant}: {labels:,} labels, {each.waiting():,} items wait for you.")
+    return every[0]
 
 
 def go_on(moderation: Moderation, pause_seconds: float) -> None:
@@ -130,16 +132,3 @@ def go_on(moderation: Moderation, pause_seconds: float) -> None:
         moderation.step(labels=number % 2 == 0)
         number += 1
         time.sleep(pause_seconds)
-
-
-def _urls(seed: int) -> Iterator[tuple[dict[str, str], int]]:
-    return (({"url": each.url}, each.label) for each in synthetic_urls(seed, CHANGE_EVERY))
-
-
-def _mails(seed: int) -> Iterator[tuple[dict[str, str], int]]:
-    return (({"email": each.text}, each.label) for each in synthetic_mails(seed))
-
-
-def _waiting(client: Client, tenant: str) -> int:
-    review: dict[str, Any] | None = client.get(f"/tenants/{tenant}")["review"]
-    return 0 if review is None else int(review["waiting"])
