@@ -29,7 +29,7 @@ def _label_some(page: Page) -> None:
 
 
 def _open_disagreement(page: Page) -> None:
-    page.get_by_label("Show").select_option("disagreements")
+    page.locator("#filter-state").select_option("disagreements")
     page.wait_for_timeout(SETTLE_MILLISECONDS)
     page.locator("#rows tr button, #rows tr a").first.click()
 
