@@ -16,7 +16,7 @@ from tests.console.demo import addresses, demo_service
 from tests.services import ROOT, Service
 
 FOLDER = ROOT / "docs" / "console"
-SETTLE_MILLISECONDS = 1200
+SETTLE_MILLISECONDS, COMPARE_MILLISECONDS = 1200, 4000
 QUALITY = 70  # of WebP, which is half as large as JPEG or PNG
 FORMS: dict[str, tuple[Any, Any]] = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "phone": (PHONE, "light")}
 NO_MOTION: dict[str, Any] = {"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "UTC"}
@@ -28,10 +28,17 @@ def _label_some(page: Page) -> None:
         page.wait_for_timeout(500)
 
 
-def _open_first_label(page: Page) -> None:
-    page.goto(f"{page.url}?state=disagreements")
-    page.wait_for_timeout(500)
+def _open_disagreement(page: Page) -> None:
+    page.locator("#filter-state").select_option("disagreements")
+    page.wait_for_timeout(SETTLE_MILLISECONDS)
     page.locator("#rows tr button, #rows tr a").first.click()
+
+
+def _compare(page: Page) -> None:
+    page.get_by_label("Algorithm").select_option("ftrl")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_timeout(COMPARE_MILLISECONDS)
+    page.mouse.wheel(0, 380)
 
 
 def _try_example(page: Page) -> None:
@@ -39,9 +46,11 @@ def _try_example(page: Page) -> None:
     page.get_by_role("button", name="Try it", exact=True).click()
 
 
+PICTURES = addresses() | {"history-label": addresses()["history"]}
 PREPARE: dict[str, Callable[[Page], None]] = {
     "review": _label_some,
-    "history": _open_first_label,
+    "history-label": _open_disagreement,
+    "what-if": _compare,
     "try": _try_example,
 }
 
@@ -62,7 +71,7 @@ def take(browser: Browser, service: Service, folder: Path, kind: str = "webp") -
     for form, (size, scheme) in FORMS.items():
         context = browser.new_context(viewport=size, color_scheme=scheme, base_url=service.url, **NO_MOTION)
         context.add_init_script("localStorage.setItem('sluice-moderator', 'ada')")
-        for name, address in addresses().items():
+        for name, address in PICTURES.items():
             page = context.new_page()
             page.goto(address)
             page.wait_for_timeout(SETTLE_MILLISECONDS)
