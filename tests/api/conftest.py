@@ -22,8 +22,9 @@ from app.main import request_limits
 from app.review.live import LiveStates
 from app.settings import Settings
 from app.telemetry.counters import Requests
+from tests.api.fake_pending import FakePending
 from tests.api.fake_review import FakeOverview, FakeReview, FakeSecondReviews
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fakes import FakeTenants
 
 LIMITS = request_limits(Settings.from_environment({}))
 SMALL = replace(

@@ -1,6 +1,5 @@
 """Tenants and kept predictions in memory: the real state and the real kernels, without a store."""
 
-import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,26 +12,22 @@ from app.learning.errors import SluiceError
 from app.learning.events import FeedbackGiven, Served, TenantConfigured
 from app.learning.example import Example, example_of
 from app.learning.parts.confusion import Confusion
-from app.learning.review import Chosen
 from app.learning.snapshot.model_file import dump, load
 from app.learning.state import TenantState, advance, apply
 from app.storage.deleted_tenants import DeletedTenant
 from app.storage.errors import StoreUnavailable
 from app.storage.metadata import Position
-from app.storage.review.inputs import RawInput
-from app.tenants.errors import FeedbackConflict, NothingDeleted, PredictionExpired, TenantExists, TenantUnknown
+from app.tenants.errors import FeedbackConflict, NothingDeleted, TenantExists, TenantUnknown
 from app.tenants.feedback import Caller
 from app.tenants.labels.retraction import Accuracy, Asked, Retracted
 from app.tenants.labels.similarity import SimilarLabels
 from app.tenants.labels.stored_labels import LabelFilter, Retraction, StoredLabel
 from app.tenants.labels.timeline import Timeline
 from app.tenants.labels.what_if import Comparison, Side, WhatIf
-from app.tenants.predictions.blocks import Kept, KeptPrediction
-from app.tenants.predictions.kept_predictions import ReadRaw
 from app.tenants.readiness import Part, Readiness
 from app.tenants.registry import ListedTenant
 from app.tenants.snapshotter import SnapshotTaken
-from app.tenants.tenant import Feedback, FeedbackResult, Tenant, Verdict
+from app.tenants.tenant import Feedback, FeedbackResult, Tenant
 from tests.api.fake_timeline import timeline_from
 
 
@@ -256,45 +251,6 @@ class FakeFeedbackWriter:
         given = FeedbackResult(feedback_id, outcome, duplicate=False)
         self._given[tenant.name, feedback_id] = (label, given)
         return given
-
-
-class FakePending:
-    """Keeps predictions for ever, unless `full`."""
-
-    def __init__(self, tenants: FakeTenants) -> None:
-        self._tenants = tenants
-        self._kept: dict[tuple[str, str], KeptPrediction] = {}
-        self._inputs: dict[tuple[str, str], RawInput] = {}
-        self.full = False
-        self.choice: Chosen | None = None  # of the review policy, for each prediction
-
-    def keep(self, tenant: Tenant, given: bytes, verdict: Verdict, raw: ReadRaw | None = None) -> Kept | None:
-        if self.full:
-            return None
-        prediction_id = f"kept-{len(self._kept)}"
-        if raw is not None and tenant.state.config.values["keep_inputs"] == "all":
-            self._inputs[tenant.name, prediction_id] = RawInput(*raw())
-        choice = (self.choice.probability, self.choice.reason) if self.choice else (0.0, 0)
-        found = KeptPrediction(given, verdict.label, verdict.score, verdict.version, 0, *choice)
-        self._kept[tenant.name, prediction_id] = found
-        return Kept(prediction_id, self.choice)
-
-    def keep_all(self, tenant: Tenant, given: Sequence[bytes], verdicts: Sequence[Verdict]) -> Sequence[Kept | None]:
-        return [self.keep(tenant, *each) for each in zip(given, verdicts, strict=True)]
-
-    async def give_way(self) -> None:
-        await asyncio.sleep(0)
-
-    async def recall(self, tenant: str, prediction_id: str) -> KeptPrediction:
-        self._tenants.reach()
-        try:
-            return self._kept[tenant, prediction_id]
-        except KeyError:
-            raise PredictionExpired(prediction_id) from None
-
-    async def recall_input(self, tenant: str, prediction_id: str) -> RawInput | None:
-        self._tenants.reach()
-        return self._inputs.get((tenant, prediction_id))
 
 
 async def _one_by_one(pieces: Sequence[bytes]) -> AsyncGenerator[bytes, None]:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.conftest import LIMITS, anyio_backend, app, client, new_app, new_backend, pending, service, tenants
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeTenants
 from tests.server.connections import SOON, served
 
 __all__ = ["anyio_backend", "app", "client", "pending", "port", "service", "tenants"]

@@ -9,7 +9,8 @@ import pytest
 from app.api.fast_path.http import MIN_BYTES_PER_SECOND
 from tests.api.conftest import LIMITS as REQUEST_LIMITS
 from tests.api.conftest import new_app, new_backend
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeTenants
 from tests.server.connections import ASKED, IN_TIME, SOON, body_of, connected, dripped, everything, served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.api.conftest import LIMITS, new_app, new_backend
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeTenants
 from tests.server.connections import ASKED, GET, IN_TIME, connected, everything, one_answer, served
 from tests.server.connections import LIMITS as CONNECTION_LIMITS
 

@@ -8,7 +8,8 @@ from fastapi import FastAPI
 
 from tests.api.conftest import LIMITS, Service, new_app, new_backend
 from tests.api.exchanges import exchange
-from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeFeaturizer, FakeTenants
 
 pytestmark = pytest.mark.anyio
 MAIL = b"Subject: free prize\r\n\r\n\xff\xfe\x00 {not json\r\n"

@@ -26,7 +26,8 @@ from app.learning.example import example_of_json
 from app.tenants.predictions.blocks import KeptPrediction
 from tests.api.conftest import LIMITS, new_app, new_backend
 from tests.api.exchanges import Exchange, exchange
-from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeFeaturizer, FakeTenants
 
 
 class Route(NamedTuple):

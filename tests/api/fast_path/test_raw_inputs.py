@@ -15,7 +15,8 @@ from app.learning.config import Config
 from app.learning.example import example_of_json
 from tests.api.conftest import LIMITS, Service, new_app, new_backend
 from tests.api.exchanges import exchange
-from tests.api.fakes import FakeFeaturizer, FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeFeaturizer, FakeTenants
 
 pytestmark = pytest.mark.anyio
 LINES = [(b"content-type", b"application/x-ndjson")]

@@ -16,7 +16,8 @@ from app.auth.keyring import Keyring
 from app.telemetry.counters import Requests
 from tests.api.conftest import new_app, new_backend
 from tests.api.exchanges import exchange
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeTenants
 from tests.api.test_authorisation import MemoryKeys
 
 pytestmark = pytest.mark.anyio

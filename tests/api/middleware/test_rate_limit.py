@@ -13,7 +13,8 @@ from app.api.middleware.rate_limit import MAX_CALLERS, RateLimiter
 from app.auth.rate_windows import OwnRateWindows, RateWindows
 from app.telemetry.counters import Requests
 from tests.api.conftest import new_app, new_backend
-from tests.api.fakes import FakePending, FakeTenants
+from tests.api.fake_pending import FakePending
+from tests.api.fakes import FakeTenants
 
 ASKED = {"tenant": "acme", "features": {"a": 1}}
 
