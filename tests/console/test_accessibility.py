@@ -165,3 +165,23 @@ def test_a_dialog_keeps_the_focus_and_gives_it_back(windows: Windows, demo: Serv
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     assert page.evaluate("document.activeElement.id") == "who-button"
+
+
+OPENERS = {
+    "review": "#help",
+    "history": "#rows tr button, #rows tr a",
+    "keys": "#create",
+    "overview": "#tenant-switch",
+    "bulk": "#who-button",
+}
+
+
+@pytest.mark.parametrize("name", OPENERS)
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing_in_what_opens(windows: Windows, demo: Service, name: str, size: str) -> None:
+    page = show(windows, demo, name, SIZES[size])
+    page.locator(OPENERS[name]).first.click()
+    page.wait_for_timeout(SETTLE_MILLISECONDS)
+    assert page.locator("dialog[open]").count() == 1
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

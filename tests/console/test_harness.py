@@ -13,7 +13,8 @@ from tests.services import Service
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 
-def test_a_person_signs_in_and_nothing_is_wrong(page: Page, keys: Keys, watch: Watch) -> None:
+def test_a_person_signs_in_and_nothing_is_wrong(page: Page, service: Service, keys: Keys, watch: Watch) -> None:
+    fill(service, "acme", urls(3))
     sign_in(page, keys.create(moderator="kim"), "/console/tenants/acme/review")
     assert page.get_by_role("heading", name="Review").is_visible()
     assert watch.problems == []
