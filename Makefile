@@ -10,6 +10,7 @@ INSTALLED := .venv/.installed
 WARM := .venv/.warm
 BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
+IN_MAKE_CONSOLE := $(addprefix --ignore tests/console/test_,accessibility.py screenshots.py speed.py)
 AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
 # Empty settings: like its configuration, the machine's extra indexes must not affect the locks.
@@ -36,7 +37,7 @@ define have
 		apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null || $(3); fi
 endef
 
-.PHONY: help setup run demo check audit test coverage e2e fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak torture bench-cluster reproduce lock clean
+.PHONY: help setup run demo check audit test coverage e2e console fuzz bench bench-kernels bench-quality bench-peers bench-service bench-scale load soak torture bench-cluster reproduce lock clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
@@ -74,9 +75,13 @@ e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that s
 	$(call have,redis-server prometheus wrk haproxy chromium,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
 		tests/auth tests/security tests/storage tests/tenants tests/reliability
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments \
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments $(IN_MAKE_CONSOLE) \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
+
+console: setup ## run every test of the console in Chromium, also those that take too long for make e2e
+	$(call have,chromium,for the tests,exit 1)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e tests/console
 
 fuzz: setup ## fuzz every parser, for SECONDS=600 each
 	FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -n $(TEST_PROCESSES) -m e2e tests/security/fuzz
