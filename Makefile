@@ -10,7 +10,8 @@ INSTALLED := .venv/.installed
 WARM := .venv/.warm
 BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
-IN_MAKE_CONSOLE := $(addprefix --ignore tests/console/test_,accessibility.py screenshots.py speed.py)
+# Of the tests of the console, make e2e runs those of signing in and of the page that people live in.
+IN_MAKE_CONSOLE := $(filter-out %/test_pages.py %/test_review.py,$(wildcard tests/console/test_*.py))
 AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
 # Empty settings: like its configuration, the machine's extra indexes must not affect the locks.
@@ -75,7 +76,7 @@ e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that s
 	$(call have,redis-server prometheus wrk haproxy chromium,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
 		tests/auth tests/security tests/storage tests/tenants tests/reliability
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --ignore tests/experiments $(IN_MAKE_CONSOLE) \
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --no-loadscope-reorder --ignore tests/experiments $(IN_MAKE_CONSOLE:%=--ignore %) \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
 

@@ -227,7 +227,8 @@ def sentinel(folder: Path, *arguments: str) -> Iterator[SentinelSetup]:
         watcher = SentinelServer(valkey_binary(), folder / "sentinel")
         (watcher.folder / "sentinel.conf").write_text(sentinel_configuration(primary.port))
         running.enter_context(watcher).start()
-        wait_until(lambda: _sees_replica(watcher), "Sentinel does not see the replica")
+        # Sentinel looks every 10 s, and perhaps a moment too early for the first time.
+        wait_until(lambda: _sees_replica(watcher), "Sentinel does not see the replica", 3 * PATIENCE_SECONDS)
         yield SentinelSetup(primary, replica, watcher)
 
 
@@ -284,8 +285,8 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def wait_until(holds: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.02)
