@@ -10,8 +10,6 @@ INSTALLED := .venv/.installed
 WARM := .venv/.warm
 BENCH_INSTALLED := .venv-bench/.installed
 TEST_PROCESSES ?= auto
-# Of the tests of the console, make e2e runs those of signing in and of the page that people live in.
-IN_MAKE_CONSOLE := $(filter-out %/test_pages.py %/test_review.py,$(wildcard tests/console/test_*.py))
 AUDIT := $(BIN)/pip-audit --disable-pip --progress-spinner off
 
 # Empty settings: like its configuration, the machine's extra indexes must not affect the locks.
@@ -72,15 +70,15 @@ coverage: setup ## run the tests of `make test` with a coverage report of app; H
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not e2e and not redis" --cov --cov-report=term:skip-covered \
 		--cov-report=html:build/coverage
 
-e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that some need: redis-server, prometheus, wrk, haproxy, chromium
-	$(call have,redis-server prometheus wrk haproxy chromium,for the tests,exit 1)
+e2e: setup $(BENCH_INSTALLED) ## run long tests, and install the packages that some need: redis-server, prometheus, wrk, haproxy
+	$(call have,redis-server prometheus wrk haproxy,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) -m "not e2e" -k "redis and not valkey" \
 		tests/auth tests/security tests/storage tests/tenants tests/reliability
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --no-loadscope-reorder --ignore tests/experiments $(IN_MAKE_CONSOLE:%=--ignore %) \
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e --no-loadscope-reorder --ignore tests/experiments --ignore tests/console \
 		--ignore tests/load_tests/test_peers_contenders.py
 	.venv-bench/bin/pytest -n $(TEST_PROCESSES) --dist loadfile tests/experiments tests/load_tests/test_peers_contenders.py
 
-console: setup ## run every test of the console in Chromium, also those that take too long for make e2e
+console: setup ## run the tests of the console in Chromium, which it installs
 	$(call have,chromium,for the tests,exit 1)
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m e2e tests/console
 
