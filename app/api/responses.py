@@ -124,7 +124,7 @@ class EventStream(Response):
             await self.others.aclose()
 
     async def _next(self, ends: list[asyncio.Task[Any]]) -> bytes:
-        """Return the next event; nothing if there is none, or nobody waits for it."""
+        """Return the next event; nothing if there is none, or the client has left."""
         coming = asyncio.ensure_future(anext(self.others, b""))
         try:
             await asyncio.wait([coming, *ends], return_when=asyncio.FIRST_COMPLETED)

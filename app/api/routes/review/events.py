@@ -78,7 +78,7 @@ async def _changes(  # noqa: PLR0913, PLR0917 - what the route has
                     state = await service.live.of(tenants.held(tenant) or await tenants.hold(tenant, create=False))
                     if state is not last:
                         last, event = state, _event(tenant, state)
-            except SluiceError:  # the key, the session or the tenant is gone: the next request is told so
+            except SluiceError:  # the key, the session or the tenant is gone: the next request gets the error
                 return
             if not event and time.monotonic() - sent_at >= HEARTBEAT_SECONDS:
                 sent_at = time.monotonic()

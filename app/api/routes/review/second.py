@@ -102,7 +102,7 @@ async def give_second_opinion(  # noqa: PLR0913, PLR0917 - what FastAPI gives
 
 
 def _person(caller: Key | None, moderator: str | None) -> Person:
-    """Return who takes part: it must be known, so that nobody gives an opinion on an own label."""
+    """Return who takes part: it must be known: people do not judge their own labels."""
     name = caller.moderator_for(moderator) if caller is not None else moderator
     person = Person.of(name, caller.id if caller is not None else None)
     if person is None:
